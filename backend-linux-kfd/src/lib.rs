@@ -1,0 +1,1 @@
+//! Linux KFD backend of the Rukh HSA runtime.

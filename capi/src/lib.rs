@@ -1,0 +1,1 @@
+//! The C ABI of the Rukh HSA runtime: libhsa-runtime64.so.1.

@@ -1,0 +1,1 @@
+//! Conformance suite, golden kernels and clients of the Rukh HSA runtime.
