@@ -8,6 +8,9 @@
 //! 2. [`backend`]: the seam. A family of small traits that a backend implements: Linux KFD, the
 //!    software GPU, or the memory and devices of your own kernel.
 //!
+//! Beside that line stands [`kfd`]: the ioctls of Linux's `/dev/kfd`, which the KFD backend sends
+//! and the software GPU's KFD face answers.
+//!
 //! The crate is `no_std`. Without features it also needs no allocator (tier 0); feature `alloc`
 //! adds the runtime itself (tier 1). `std` adds conveniences only, `log` and `defmt` each add
 //! a place to write diagnostics to. No feature changes what existing code does.
@@ -33,4 +36,5 @@ macro_rules! impl_error {
 pub(crate) use impl_error;
 
 pub mod backend;
+pub mod kfd;
 pub mod wire;
