@@ -44,10 +44,18 @@ fn numbers_sizes_and_offsets_are_those_of_the_kernel_header() {
     source.push_str("return 0; }\n");
 
     let directory = std::env::temp_dir().join(format!("rukh-uapi-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
+    // Debian keeps the DRM headers elsewhere (libdrm-dev); of them this header needs the types alone.
+    std::fs::create_dir_all(directory.join("drm")).unwrap();
+    std::fs::write(directory.join("drm/drm.h"), "#include <linux/types.h>\n").unwrap();
     let (c, program) = (directory.join("probe.c"), directory.join("probe"));
     std::fs::write(&c, source).unwrap();
-    let built = Command::new("cc").arg(&c).arg("-o").arg(&program).status();
+    let built = Command::new("cc")
+        .arg("-I")
+        .arg(&directory)
+        .arg(&c)
+        .arg("-o")
+        .arg(&program)
+        .status();
     assert!(
         built.expect("a C compiler as cc is needed").success(),
         "the probe does not compile: is linux-libc-dev installed?"
