@@ -1,0 +1,3 @@
+//! ABI structures as typed views.
+
+pub mod kernel_descriptor;
