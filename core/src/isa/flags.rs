@@ -39,7 +39,7 @@ pub enum FlagsError {
     },
 }
 
-impl core::error::Error for FlagsError {}
+crate::impl_error!(FlagsError);
 
 impl Isa {
     /// Decodes `e_flags`; also gives the version of a generic processor, 0 for others.
@@ -51,8 +51,8 @@ impl Isa {
         version: CodeObjectVersion,
     ) -> Result<(Self, u8), FlagsError> {
         let mach = (e_flags & EF_AMDGPU_MACH) as u8;
-        let processor = Processor::from_mach(mach)
-            .ok_or(FlagsError::UnknownProcessor { e_flags, mach })?;
+        let processor =
+            Processor::from_mach(mach).ok_or(FlagsError::UnknownProcessor { e_flags, mach })?;
         let unsupported = |feature| FlagsError::Unsupported {
             e_flags,
             processor: processor.name,
@@ -148,7 +148,11 @@ mod tests {
         assert_eq!(decode(0x036), Ok(isa("gfx1030")));
         assert!(matches!(
             decode(0x136),
-            Err(FlagsError::Unsupported { processor: "gfx1030", feature: FeatureName::Xnack, .. })
+            Err(FlagsError::Unsupported {
+                processor: "gfx1030",
+                feature: FeatureName::Xnack,
+                ..
+            })
         ));
     }
 
@@ -174,13 +178,19 @@ mod tests {
         for version in [V4, V5] {
             assert!(matches!(
                 Isa::from_e_flags(0x0100_0054, version),
-                Err(FlagsError::GenericWithoutVersion { processor: "gfx11-generic", .. })
+                Err(FlagsError::GenericWithoutVersion {
+                    processor: "gfx11-generic",
+                    ..
+                })
             ));
         }
         assert!(Isa::from_e_flags(0x54, V6).is_err());
         assert_eq!(
             Isa::from_e_flags(0xff, V4),
-            Err(FlagsError::UnknownProcessor { e_flags: 0xff, mach: 0xff })
+            Err(FlagsError::UnknownProcessor {
+                e_flags: 0xff,
+                mach: 0xff
+            })
         );
     }
 }

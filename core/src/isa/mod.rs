@@ -49,7 +49,7 @@ pub enum IsaNameError {
     Unsupported(&'static str, FeatureName),
 }
 
-impl core::error::Error for IsaNameError {}
+crate::impl_error!(IsaNameError);
 
 impl Isa {
     /// `processor` with the features it supports set to [`Feature::Any`].
@@ -169,9 +169,7 @@ impl FromStr for Isa {
     /// Parses a full ISA name. The features may come in either order; [`Isa`] is displayed with
     /// `sramecc` first, which is the canonical one.
     fn from_str(name: &str) -> Result<Self, IsaNameError> {
-        let target_id = name
-            .strip_prefix(NAME_PREFIX)
-            .ok_or(IsaNameError::Prefix)?;
+        let target_id = name.strip_prefix(NAME_PREFIX).ok_or(IsaNameError::Prefix)?;
         Self::from_target_id(target_id)
     }
 }
@@ -221,7 +219,10 @@ mod tests {
     #[test]
     fn a_name_round_trips_in_canonical_order() {
         let name = "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-";
-        assert_eq!(name.parse::<Isa>().map(|i| i.to_string()).as_deref(), Ok(name));
+        assert_eq!(
+            name.parse::<Isa>().map(|i| i.to_string()).as_deref(),
+            Ok(name)
+        );
         assert_eq!(isa("gfx90a:xnack-:sramecc+").to_string(), name);
         for p in PROCESSORS {
             let isa = Isa::new(p);
@@ -251,10 +252,20 @@ mod tests {
     #[test]
     fn a_demanded_feature_must_be_set_the_same_on_the_agent() {
         let agent = isa("gfx90a:sramecc+:xnack-");
-        for runs in ["gfx90a", "gfx90a:xnack-", "gfx90a:sramecc+", "gfx90a:sramecc+:xnack-"] {
+        for runs in [
+            "gfx90a",
+            "gfx90a:xnack-",
+            "gfx90a:sramecc+",
+            "gfx90a:sramecc+:xnack-",
+        ] {
             assert!(isa(runs).runs_on(&agent, 0), "{runs}");
         }
-        for not in ["gfx90a:xnack+", "gfx90a:sramecc-", "gfx908", "gfx9-4-generic"] {
+        for not in [
+            "gfx90a:xnack+",
+            "gfx90a:sramecc-",
+            "gfx908",
+            "gfx9-4-generic",
+        ] {
             assert!(!isa(not).runs_on(&agent, 9), "{not}");
         }
     }

@@ -36,22 +36,20 @@ pub struct Layout {
     reserved3: [u8; 4],
 }
 
-const _: () = {
-    use core::mem::{align_of, offset_of, size_of};
-    assert!(size_of::<Layout>() == SIZE && align_of::<Layout>() == 1);
-    assert!(offset_of!(Layout, group_segment_fixed_size) == 0);
-    assert!(offset_of!(Layout, private_segment_fixed_size) == 4);
-    assert!(offset_of!(Layout, kernarg_size) == 8);
-    assert!(offset_of!(Layout, reserved0) == 12);
-    assert!(offset_of!(Layout, kernel_code_entry_byte_offset) == 16);
-    assert!(offset_of!(Layout, reserved1) == 24);
-    assert!(offset_of!(Layout, compute_pgm_rsrc3) == 44);
-    assert!(offset_of!(Layout, compute_pgm_rsrc1) == 48);
-    assert!(offset_of!(Layout, compute_pgm_rsrc2) == 52);
-    assert!(offset_of!(Layout, kernel_code_properties) == 56);
-    assert!(offset_of!(Layout, kernarg_preload) == 58);
-    assert!(offset_of!(Layout, reserved3) == 60);
-};
+crate::assert_layout!(Layout, size 64, align 1,
+    group_segment_fixed_size @ 0,
+    private_segment_fixed_size @ 4,
+    kernarg_size @ 8,
+    reserved0 @ 12,
+    kernel_code_entry_byte_offset @ 16,
+    reserved1 @ 24,
+    compute_pgm_rsrc3 @ 44,
+    compute_pgm_rsrc1 @ 48,
+    compute_pgm_rsrc2 @ 52,
+    kernel_code_properties @ 56,
+    kernarg_preload @ 58,
+    reserved3 @ 60,
+);
 
 /// A parsed kernel descriptor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
