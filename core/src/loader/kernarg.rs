@@ -327,7 +327,7 @@ impl Filler<'_> {
         let kind = argument.value_kind;
         // Only of addresses is the alignment known from the size.
         let aligned = kind.is_address() || kind == ValueKind::DynamicSharedPointer;
-        if aligned && argument.size != 0 && argument.offset % argument.size != 0 {
+        if aligned && argument.size != 0 && !argument.offset.is_multiple_of(argument.size) {
             return Err(KernargError::Misaligned {
                 argument: name(),
                 offset: argument.offset,
@@ -428,7 +428,7 @@ impl Filler<'_> {
                 expected: size,
             });
         }
-        if argument.offset % size != 0 {
+        if !argument.offset.is_multiple_of(size) {
             return Err(KernargError::Misaligned {
                 argument: kind.as_str().into(),
                 offset: argument.offset,
