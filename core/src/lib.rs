@@ -7,6 +7,8 @@
 //! 1. [`wire`]: every ABI structure and packet that software and hardware share, as typed views.
 //! 2. [`backend`]: the seam. A family of small traits that a backend implements: Linux KFD, the
 //!    software GPU, or the memory and devices of your own kernel.
+//! 3. [`loader`]: code objects, from bytes to kernels in device memory; [`isa`] says which of them
+//!    an agent executes, [`elf`] names their bits.
 //!
 //! Beside that line stands [`kfd`]: the ioctls of Linux's `/dev/kfd`, which the KFD backend sends
 //! and the software GPU's KFD face answers.
@@ -36,5 +38,8 @@ macro_rules! impl_error {
 pub(crate) use impl_error;
 
 pub mod backend;
+pub mod elf;
+pub mod isa;
 pub mod kfd;
+pub mod loader;
 pub mod wire;
