@@ -37,9 +37,15 @@ macro_rules! impl_error {
 }
 pub(crate) use impl_error;
 
+mod trace;
+
 pub mod backend;
+pub mod config;
 pub mod elf;
 pub mod isa;
 pub mod kfd;
 pub mod loader;
+pub mod queue;
+pub mod scratch;
+pub mod signal;
 pub mod wire;
