@@ -34,7 +34,7 @@ object() {
     cpu=${target%w64} wave=
     [ "$cpu" = "$target" ] || wave=-mwavefrontsize64
     flags="$common -$level -mcode-object-version=$version -DGOLDEN_CODE_OBJECT_VERSION=$version $wave"
-    out=$directory/$name.co
+    out=$directory/.$name.$$
     cd "$here/src"
     if [ -f "$file.cl" ]; then
         $clang -x cl -cl-std=CL2.0 -cl-fp32-correctly-rounded-divide-sqrt \
@@ -47,6 +47,8 @@ object() {
     fi
     # The linker's version string is the only thing in it that names a build of the tools.
     $objcopy --remove-section=.comment "$out"
+    # Whoever builds at the same time sees a whole object or none.
+    mv "$out" "$directory/$name.co"
 }
 
 files() {
@@ -75,8 +77,8 @@ host() {
     cd "$here/src"
     # x86-64 has no half arithmetic: each operation is done in single precision and rounded at once.
     flags="-O1 -g0 -fPIC -Wall -Wextra -Werror -Wno-unknown-pragmas -ffp-contract=off -fno-math-errno \
-        -ffloat16-excess-precision=none ${HOST_FLAGS:-}"
-    work=$(mktemp -d)
+        -Xclang -ffloat16-excess-precision=none ${HOST_FLAGS:-}"
+    work=$(mktemp -d "$directory/.host.XXXXXX")
     for file in $(files); do
         cd "$here/src"
         case $file in fault | spin) continue ;; esac
@@ -89,7 +91,8 @@ host() {
         fi
     done
     $clang -x c -std=gnu17 $flags -c host_run.c -o "$work/host_run.o"
-    $clang -shared -Wl,-soname,libgolden_host.so ${HOST_FLAGS:-} "$work"/*.o -lm -o "$directory/libgolden_host.so"
+    $clang -shared -Wl,-soname,libgolden_host.so ${HOST_FLAGS:-} "$work"/*.o -lm -o "$work/libgolden_host.so"
+    mv "$work/libgolden_host.so" "$directory/libgolden_host.so"
     rm -r "$work"
 }
 

@@ -23,22 +23,17 @@ KERNEL void atomics_u32(GLOBAL const u32 *in, GLOBAL u32 *cells, u32 count) {
   u32 ticket = RELAXED(fetch_add, &cells[11], 1u);
   RELAXED(fetch_add, &cells[12], ticket * 3);
   u32 swapped = __scoped_atomic_exchange_n(&cells[13], i + 1, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_DEVICE);
-  RELAXED(fetch_add, &cells[14], swapped); /* with what is left in cells[13]: a constant, checked by the host */
+  RELAXED(fetch_add, &cells[14], swapped);
   u32 old = __scoped_atomic_load_n(&cells[15], __ATOMIC_ACQUIRE, __MEMORY_SCOPE_DEVICE);
   while (!__scoped_atomic_compare_exchange_n(&cells[15], &old, old * 3 + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE,
                                              __MEMORY_SCOPE_DEVICE))
     ;
+  /* The last item joins two cells that depend on the order into one that does not. */
+  if (__scoped_atomic_fetch_add(&cells[16], 1u, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_DEVICE) == count - 1)
+    RELAXED(fetch_add, &cells[14],
+            __scoped_atomic_exchange_n(&cells[13], 0u, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_DEVICE));
 }
 GOLDEN_ENTRY(atomics_u32, const u32 *, u32 *, u32)
-
-/* Joins the two order-dependent cells of the kernel above into one that is not. */
-KERNEL void atomics_settle(GLOBAL u32 *cells) {
-  if (global_id(0) == 0) {
-    cells[14] += cells[13];
-    cells[13] = 0;
-  }
-}
-GOLDEN_ENTRY(atomics_settle, u32 *)
 
 KERNEL void atomics_u64(GLOBAL const u64 *in, GLOBAL u64 *cells, u32 count) {
   u32 i = global_id(0);

@@ -18,4 +18,4 @@ __kernel void constant_table(__global const u32 *in, __global u32 *crc, __global
   crc[i] = ~c;
   weighted[i] = weights[in[i] & 3] * (f32)(in[i] >> 16) + weights[group_id(0) & 3];
 }
-GOLDEN_ENTRY(constant_table, const u32 *, u32 *, f32 *, u32)
+GOLDEN_ENTRY(constant_table, __global const u32 *, __global u32 *, __global f32 *, u32)

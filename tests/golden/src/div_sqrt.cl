@@ -10,7 +10,7 @@ __kernel void div_sqrt(__global const f32 *a, __global const f32 *b, __global f3
   quotient[i] = a[i] / b[i];
   root[i] = __builtin_sqrtf(a[i]);
 }
-GOLDEN_ENTRY(div_sqrt, const f32 *, const f32 *, f32 *, f32 *, u32)
+GOLDEN_ENTRY(div_sqrt, __global const f32 *, __global const f32 *, __global f32 *, __global f32 *, u32)
 
 /* 1 / sqrt(x) by two correctly rounded operations. */
 __kernel void rsqrt_exact(__global const f32 *a, __global f32 *out, u32 count) {
@@ -18,7 +18,7 @@ __kernel void rsqrt_exact(__global const f32 *a, __global f32 *out, u32 count) {
   if (i < count)
     out[i] = 1.0f / __builtin_sqrtf(a[i]);
 }
-GOLDEN_ENTRY(rsqrt_exact, const f32 *, f32 *, u32)
+GOLDEN_ENTRY(rsqrt_exact, __global const f32 *, __global f32 *, u32)
 
 /* The single instructions, which hardware gives to about one unit in the last place. */
 __kernel void approximations(__global const f32 *a, __global f32 *out, u32 count) {
@@ -32,7 +32,7 @@ __kernel void approximations(__global const f32 *a, __global f32 *out, u32 count
   out[3 * count + i] = approximate_exp2(x);
   out[4 * count + i] = approximate_log2(x);
 }
-GOLDEN_ENTRY(approximations, const f32 *, f32 *, u32)
+GOLDEN_ENTRY(approximations, __global const f32 *, __global f32 *, u32)
 
 __kernel void sines(__global const f32 *turns, __global f32 *out, u32 count) {
   u32 i = global_id(0);
@@ -41,4 +41,4 @@ __kernel void sines(__global const f32 *turns, __global f32 *out, u32 count) {
   out[i] = approximate_sin(turns[i]);
   out[count + i] = approximate_cos(turns[i]);
 }
-GOLDEN_ENTRY(sines, const f32 *, f32 *, u32)
+GOLDEN_ENTRY(sines, __global const f32 *, __global f32 *, u32)

@@ -9,7 +9,7 @@ __kernel void grid3d(__global u32 *out, __global u32 *visits) {
   __scoped_atomic_fetch_add(&visits[(group_id(2) * 16 + group_id(1)) * 16 + group_id(0)], 1u, __ATOMIC_RELAXED,
                             __MEMORY_SCOPE_DEVICE);
 }
-GOLDEN_ENTRY(grid3d, u32 *, u32 *)
+GOLDEN_ENTRY(grid3d, __global u32 *, __global u32 *)
 
 /* A barrier in partial groups: the items that do not exist are not waited for. */
 __kernel void grid3d_barrier(__global u32 *out) {
@@ -22,4 +22,4 @@ __kernel void grid3d_barrier(__global u32 *out) {
   group_barrier();
   out[(global_id(2) * grid_size(1) + global_id(1)) * grid_size(0) + global_id(0)] = sum;
 }
-GOLDEN_ENTRY(grid3d_barrier, u32 *)
+GOLDEN_ENTRY(grid3d_barrier, __global u32 *)

@@ -73,7 +73,7 @@ __global__ void lane_ops_rdna(const u32 *in, u32 *out, u32 total) {
   PUT(wave_permlane16(9, value, 0x76543210, 0xfedcba98));
   PUT(wave_permlane16(9, value, 0x13579bdf, 0x02468ace));
   PUT(wave_permlanex16(9, value, 0x13579bdf, 0x02468ace));
-  PUT(wave_permlane64(value));
+  PUT(wave_size() == 64 ? wave_permlane64(value) : value); /* does nothing in waves of 32 lanes */
 }
 GOLDEN_ENTRY(lane_ops_rdna, const u32 *, u32 *, u32)
 #endif

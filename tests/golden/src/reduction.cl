@@ -16,7 +16,7 @@ __kernel void reduction(__global const f32 *in, __global f32 *partial, u32 count
   if (item == 0)
     partial[group_id(0)] = sums[0];
 }
-GOLDEN_ENTRY(reduction, const f32 *, f32 *, u32)
+GOLDEN_ENTRY(reduction, __global const f32 *, __global f32 *, u32)
 
 /* The same for the largest and smallest integer and their places, with divergent exits of the tree. */
 __kernel void reduction_minmax(__global const i32 *in, __global i32 *out, u32 count) {
@@ -40,4 +40,4 @@ __kernel void reduction_minmax(__global const i32 *in, __global i32 *out, u32 co
     out[2 * group_id(0) + 1] = high[0];
   }
 }
-GOLDEN_ENTRY(reduction_minmax, const i32 *, i32 *, u32)
+GOLDEN_ENTRY(reduction_minmax, __global const i32 *, __global i32 *, u32)

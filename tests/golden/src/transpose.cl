@@ -17,4 +17,4 @@ __kernel void transpose(__global const u32 *in, __global u32 *out, u32 width, u3
     if (x < height && y + row < width)
       out[(y + row) * height + x] = tile[item_id(0)][item_id(1) + row];
 }
-GOLDEN_ENTRY(transpose, const u32 *, u32 *, u32, u32)
+GOLDEN_ENTRY(transpose, __global const u32 *, __global u32 *, u32, u32)

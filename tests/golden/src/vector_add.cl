@@ -6,4 +6,4 @@ __kernel void vector_add(__global const f32 *a, __global const f32 *b, __global 
   if (i < count)
     c[i] = a[i] + b[i];
 }
-GOLDEN_ENTRY(vector_add, const f32 *, const f32 *, f32 *, u32)
+GOLDEN_ENTRY(vector_add, __global const f32 *, __global const f32 *, __global f32 *, u32)
