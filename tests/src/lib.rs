@@ -1,1 +1,3 @@
 //! Conformance suite, golden kernels and clients of the Rukh HSA runtime.
+
+pub mod golden;
