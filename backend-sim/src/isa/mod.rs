@@ -5,13 +5,16 @@
 //! - [`Arch`]: whose encoding is meant.
 
 mod arch;
+mod decode;
 mod inst;
 #[macro_use]
 mod list;
 mod op;
 mod operand;
 mod row;
+mod table;
 
+pub use decode::{DecodeError, decode};
 pub use arch::{Arch, ArchSet, Column, Lanes};
 pub use inst::{Cache, Dpp, DppCtrl, Format, Inst, Mods, Sdwa, Select, Unused};
 pub use op::Op;
