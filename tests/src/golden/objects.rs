@@ -99,7 +99,11 @@ impl Objects {
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
+        // The first error is the one to read.
+        let said: String = String::from_utf8_lossy(&output.stderr)
+            .chars()
+            .take(2000)
+            .collect();
         Err(format!(
             "{} {arguments:?}: {}\n{said}",
             script.display(),
