@@ -62,8 +62,8 @@ FN u32 lane_id(void) { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mb
 /* The lane number must be the same in all lanes. */
 #define wave_readlane(value, lane) ((u32)__builtin_amdgcn_readlane((i32)(value), (i32)(lane)))
 #define wave_readfirstlane(value) ((u32)__builtin_amdgcn_readfirstlane((i32)(value)))
+/* Clang 19 has no builtins for these two; an intrinsic can be named. */
 #if defined(__HIP__)
-/* Clang 19 has no builtin for it; the intrinsic can be named. */
 EXTERN_C __device__ i32 golden_writelane(i32, i32, i32) __asm("llvm.amdgcn.writelane.i32");
 #define wave_writelane(value, lane, old) ((u32)golden_writelane((i32)(value), (i32)(lane), (i32)(old)))
 #endif
@@ -104,6 +104,27 @@ FN u32 packet_grid_size(u32 d) { return PACKET_FIELD(u32, 12 + 4 * d); }
   (PACKET_FIELD(u64, 40) == (u64)__builtin_amdgcn_kernarg_segment_ptr() && \
    *(const __attribute__((address_space(4))) u64 *)PACKET_FIELD(u64, 40) == (u64)*(first))
 
+/* The queue (hsa_queue_t): the ring's address and its number of packets of 64 bytes. */
+#define QUEUE_FIELD(type, offset)                                           \
+  (*(const __attribute__((address_space(4))) type *)((const __attribute__((address_space(4))) u8 *) \
+                                                         __builtin_amdgcn_queue_ptr() + (offset)))
+FN u64 queue_ring(void) { return QUEUE_FIELD(u64, 8); }
+FN u32 queue_size(void) { return QUEUE_FIELD(u32, 24); }
+FN u32 queue_size_is_a_power_of_two(void) { return __builtin_popcount(queue_size()) == 1; }
+FN u32 packet_is_in_the_ring(void) {
+  u64 offset = (u64)__builtin_amdgcn_dispatch_ptr() - queue_ring();
+  return offset < (u64)queue_size() * 64 && offset % 64 == 0;
+}
+#if defined(__HIP__)
+EXTERN_C __device__ i64 golden_dispatch_id(void) __asm("llvm.amdgcn.dispatch.id");
+#else
+i64 golden_dispatch_id(void) __asm("llvm.amdgcn.dispatch.id");
+#endif
+FN u32 packet_is_at_its_number(void) {
+  u64 place = (u64)golden_dispatch_id() & (queue_size() - 1);
+  return (u64)__builtin_amdgcn_dispatch_ptr() == queue_ring() + place * 64;
+}
+
 /* Hidden arguments, at their offsets from the implicit argument pointer. */
 #define HIDDEN(type, offset) \
   (*(const __attribute__((address_space(4))) type *)((const __attribute__((address_space(4))) u8 *) \
@@ -113,6 +134,7 @@ FN u32 hidden_group_size(u32 d) { return HIDDEN(u16, 12 + 2 * d); }
 FN u32 hidden_remainder(u32 d) { return HIDDEN(u16, 18 + 2 * d); }
 FN u64 hidden_global_offset(u32 d) { return HIDDEN(u64, 40 + 8 * d); }
 FN u32 hidden_grid_dims(void) { return HIDDEN(u16, 64); }
+FN u32 hidden_dynamic_lds_size(void) { return HIDDEN(u32, 120); }
 FN u64 hidden_global_offset_v4(u32 d) { return HIDDEN(u64, 8 * d); }
 
 /* The second operand is the answer that the host gives, which has no apertures. */

@@ -21,6 +21,17 @@ KERNEL void dispatch_packet(GLOBAL u32 *out, u32 groups_x, u32 groups_y) {
 }
 GOLDEN_ENTRY(dispatch_packet, u32 *, u32, u32)
 
+/* By the registers that a kernel may ask for: the queue, whose ring holds the packet at the place that the
+ * dispatch's number says. */
+KERNEL void dispatch_registers(GLOBAL u32 *out) {
+  if (item_id(0))
+    return;
+  out[3 * group_id(0) + 0] = queue_size_is_a_power_of_two();
+  out[3 * group_id(0) + 1] = packet_is_in_the_ring();
+  out[3 * group_id(0) + 2] = packet_is_at_its_number();
+}
+GOLDEN_ENTRY(dispatch_registers, u32 *)
+
 #if !defined(__AMDGCN__) || GOLDEN_CODE_OBJECT_VERSION >= 5
 KERNEL void hidden_args_v5(GLOBAL u32 *out, u32 groups_x, u32 groups_y) {
   if (item_id(0) | item_id(1) | item_id(2))

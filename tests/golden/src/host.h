@@ -51,6 +51,7 @@ u32 golden_dimensions(void);
 u32 golden_wave_size(void);
 u32 golden_lane_id(void);
 void *golden_dynamic_lds(void);
+u32 golden_dynamic_lds_size(void);
 void golden_barrier(void);
 
 /* The lanes of a wave that wait at the same site exchange their values. */
@@ -115,7 +116,11 @@ f32 golden_cos_turns(f32 x);
 #define packet_group_size golden_group_size
 #define packet_grid_size golden_grid_size
 #define packet_kernarg_is_ours(first, index) 1u
+#define queue_size_is_a_power_of_two() 1u
+#define packet_is_in_the_ring() 1u
+#define packet_is_at_its_number() 1u
 #define hidden_grid_dims golden_dimensions
+#define hidden_dynamic_lds_size golden_dynamic_lds_size
 FN u32 hidden_block_count(u32 d) { return golden_grid_size(d) / golden_group_size(d); }
 FN u32 hidden_group_size(u32 d) { return golden_group_size(d); }
 FN u32 hidden_remainder(u32 d) { return golden_grid_size(d) % golden_group_size(d); }

@@ -39,7 +39,7 @@ static struct {
   golden_item_function *kernel;
   void *const *args;
   u32 grid[3], group[3], group_id[3];
-  u32 wave_size, items, running;
+  u32 wave_size, items, running, dynamic_lds_size;
   struct item *item;
   struct wave wave[MAX_ITEMS / 32];
   char *stacks;
@@ -139,6 +139,7 @@ void golden_run(golden_item_function *kernel, const u32 *grid, const u16 *group,
   run.kernel = kernel;
   run.args = args;
   run.wave_size = wave_size;
+  run.dynamic_lds_size = dynamic_lds;
   for (u32 d = 0; d < 3; d++) {
     if (group[d] == 0 || grid[d] == 0 || group[d] > MAX_ITEMS)
       fail("an empty or too large dimension");
@@ -172,6 +173,7 @@ u32 golden_dimensions(void) { return run.grid[2] > 1 ? 3 : run.grid[1] > 1 ? 2 :
 u32 golden_wave_size(void) { return run.wave_size; }
 u32 golden_lane_id(void) { return run.running % run.wave_size; }
 void *golden_dynamic_lds(void) { return run.dynamic_lds; }
+u32 golden_dynamic_lds_size(void) { return run.dynamic_lds_size; }
 void golden_barrier(void) { suspend(AT_BARRIER); }
 
 static const struct wave *bring(u32 site, u32 value, u32 address) {

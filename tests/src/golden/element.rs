@@ -118,7 +118,7 @@ fn f16_nearest(value: f64) -> u16 {
     // In units of the last place the value is below 2048. A carry out of the fraction raises the
     // exponent by itself.
     let units = (magnitude / power_of_two(exponent - 10)).round_ties_even() as u16;
-    sign | (((exponent + 14) as u16) << 10) + units
+    sign | ((((exponent + 14) as u16) << 10) + units)
 }
 
 #[cfg(test)]

@@ -22,7 +22,9 @@ pub enum Fill {
 impl Fill {
     /// `count` elements. Buffers of one launch differ by `stream`.
     pub fn bytes(self, element: Element, count: usize, seed: u64, stream: u64) -> Vec<u8> {
-        let mut random = Random(seed ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        // Streams start far apart: a stream a step away would be the same sequence, shifted.
+        let start = Random(seed).next() ^ Random(!stream).next().rotate_left(32);
+        let mut random = Random(start);
         let mut bytes = Vec::with_capacity(count * element.size());
         for index in 0..count {
             let bits = self.element(element, index, &mut random);
@@ -112,6 +114,7 @@ mod tests {
         assert_eq!(bytes, Fill::Random.bytes(Element::U32, 8, 1, 0));
         assert_ne!(bytes, Fill::Random.bytes(Element::U32, 8, 1, 1));
         assert_ne!(bytes, Fill::Random.bytes(Element::U32, 8, 2, 0));
+        assert_ne!(bytes[4..], Fill::Random.bytes(Element::U32, 8, 1, 1)[..28]);
     }
 
     #[test]

@@ -73,7 +73,8 @@ impl Kernel {
             grid: [grid, 1, 1],
             group: [group, 1, 1],
             dynamic_lds: 0,
-            stack: 0,
+            // As much as HIP gives. At -O0 the compiler counts no callee of any kernel.
+            stack: 1024,
             parameters: Vec::new(),
             globals: Vec::new(),
             targets: &Target::ALL,

@@ -26,7 +26,8 @@ pub struct Launch<'a> {
     pub group: [u16; 3],
     /// LDS bytes in addition to the kernel's own.
     pub dynamic_lds: u32,
-    /// Scratch bytes an item needs beyond the fixed private segment, for its stack.
+    /// Where the metadata say `.uses_dynamic_stack`, scratch bytes that an item needs beyond the fixed
+    /// private segment.
     pub stack: u32,
     /// The explicit arguments. Hidden ones are the launcher's to fill, with a global offset of zero.
     pub args: Vec<Arg>,

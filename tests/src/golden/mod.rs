@@ -11,7 +11,7 @@
 //!    the host, gives the same arguments to a [`Launcher`], and compares ([`Compare`]).
 //! 4. What differs comes back as a [`Failure`], which says where, and how to run it again.
 //!
-//! A device under test implements [`Launcher`], one method. [`HostLauncher`] is the reference in that
+//! A device under test implements [`Launcher`], one method, and [`run_cases`] does the rest. [`HostLauncher`] is the reference in that
 //! role: it tests the engine itself.
 //!
 //! [`committed`] holds the few objects that tests can use where no compiler is at hand.
@@ -37,4 +37,4 @@ pub use launcher::{Arg, GlobalValue, HostLauncher, Launch, Launcher};
 pub use matrix::{Case, Level, Selection, Target, Version};
 pub use objects::Objects;
 pub use reference::Reference;
-pub use run::{Cause, Failure, Options, run_case};
+pub use run::{Cause, Failure, Options, run_case, run_cases};

@@ -32,10 +32,11 @@ impl Objects {
         }
         let state =
             state_of_sources().map_err(|error| format!("{}: {error}", golden().display()))?;
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
-            || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"),
-            PathBuf::from,
-        );
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .unwrap_or(Path::new(""));
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or(workspace.join("target"), PathBuf::from);
         Ok(Objects::at(target.join(format!("golden-{state:016x}"))))
     }
 
@@ -74,7 +75,7 @@ impl Objects {
             return Ok(());
         }
         let mut arguments = vec![self.directory.as_os_str()];
-        arguments.extend(missing.iter().map(|name| std::ffi::OsStr::new(name)));
+        arguments.extend(missing.iter().map(std::ffi::OsStr::new));
         self.build(&arguments)
     }
 
@@ -98,7 +99,11 @@ impl Objects {
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
+        // The first error is the one to read.
+        let said: String = String::from_utf8_lossy(&output.stderr)
+            .chars()
+            .take(2000)
+            .collect();
         Err(format!(
             "{} {arguments:?}: {}\n{said}",
             script.display(),

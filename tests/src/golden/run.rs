@@ -93,6 +93,23 @@ pub fn run_case(
     })
 }
 
+/// Runs all cases, also after a failure, and returns the failures.
+///
+/// # Errors
+///
+/// The objects or the host library could not be built.
+pub fn run_cases(
+    cases: &[Case],
+    objects: &Objects,
+    launcher: &mut dyn Launcher,
+    options: Options,
+) -> Result<Vec<Failure>, String> {
+    objects.prepare(cases)?;
+    let reference = objects.reference()?;
+    let mut run = |&case: &Case| run_case(case, objects, &reference, launcher, options).err();
+    Ok(cases.iter().filter_map(&mut run).collect())
+}
+
 /// The launch as it is given to host and device alike.
 fn initial(case: Case, code_object: &[u8], seed: u64) -> Launch<'_> {
     let kernel = case.kernel;

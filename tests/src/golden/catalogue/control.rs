@@ -16,7 +16,6 @@ pub(super) fn kernels() -> Vec<Kernel> {
             .f32(0.0625)
             .u32(64),
         Kernel::new("calls", "indirect_call", 256, 64)
-            .stack(1024)
             .buffer(U32, 200, Random)
             .buffer(U32, 200, Zero)
             .u32(200),
@@ -26,7 +25,6 @@ pub(super) fn kernels() -> Vec<Kernel> {
             .buffer(U32, 100, Zero)
             .u32(100),
         Kernel::new("calls", "frames", 128, 64)
-            .stack(1024)
             .buffer(U32, 100, Random)
             .buffer(U64, 200, Zero)
             .u32(100),

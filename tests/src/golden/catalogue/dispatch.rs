@@ -17,6 +17,7 @@ pub(super) fn kernels() -> Vec<Kernel> {
         grid3d("grid3d").buffer(U32, 512, Zero),
         grid3d("grid3d_barrier"),
         report("dispatch_packet"),
+        Kernel::new("hidden_args", "dispatch_registers", 256, 64).buffer(U32, 12, Zero),
         report("hidden_args_v4").versions(V4),
         report("hidden_args_v5").versions(V5),
         report_flat("dispatch_packet"),

@@ -2,7 +2,7 @@
 
 use crate::golden::Element::{F32, F64, U8, U16, U32, U64};
 use crate::golden::Fill::{Random, Signed, Values, Zero};
-use crate::golden::Kernel;
+use crate::golden::{Kernel, Version};
 
 const ONES32: u64 = 0xffff_ffff;
 const SIGN32: u64 = 0x8000_0000;
@@ -134,5 +134,9 @@ pub(super) fn kernels() -> Vec<Kernel> {
             .buffer(U32, 600, Random)
             .buffer(U32, 600, Zero)
             .u32(300),
+        Kernel::new("dynamic_lds", "dynamic_lds_size", 64, 64)
+            .versions(&[Version::V5])
+            .dynamic_lds(256)
+            .buffer(U32, 64, Zero),
     ]
 }
