@@ -10,6 +10,9 @@
 //! 3. [`loader`]: code objects, from bytes to kernels in device memory; [`isa`] says which of them
 //!    an agent executes, [`elf`] names their bits.
 //!
+//! Beside that line stands [`kfd`]: the ioctls of Linux's `/dev/kfd`, which the KFD backend sends
+//! and the software GPU's KFD face answers.
+//!
 //! The crate is `no_std`. Without features it also needs no allocator (tier 0); feature `alloc`
 //! adds the runtime itself (tier 1). `std` adds conveniences only, `log` and `defmt` each add
 //! a place to write diagnostics to. No feature changes what existing code does.
@@ -34,8 +37,15 @@ macro_rules! impl_error {
 }
 pub(crate) use impl_error;
 
+mod trace;
+
 pub mod backend;
+pub mod config;
 pub mod elf;
 pub mod isa;
+pub mod kfd;
 pub mod loader;
+pub mod queue;
+pub mod scratch;
+pub mod signal;
 pub mod wire;
