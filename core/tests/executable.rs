@@ -7,7 +7,8 @@ use rukh_core::backend::{AgentId, MemoryError};
 use rukh_core::isa::Isa;
 use rukh_core::loader::oracle::ByteMemory;
 use rukh_core::loader::{
-    CodeObject, Executable, ExternalVariable, LoadError, LoadedKind, Scope, SegmentError,
+    CodeObject, Executable, ExternalVariable, LoadError, LoadedKind, OwnedMetadata, Scope,
+    SegmentError,
 };
 use support::{LINKED, bytes, hex, readelf};
 
@@ -269,4 +270,20 @@ fn memory_that_does_not_suffice_is_an_error_and_nothing_stays() {
         "{error}"
     );
     assert!(executable.symbols().is_empty() && executable.code_objects().is_empty());
+}
+
+#[test]
+fn owned_metadata_outlives_the_file() {
+    let owned = {
+        let bytes = bytes("linked-gfx1100-v5");
+        let code = CodeObject::parse(&bytes).expect("it parses");
+        OwnedMetadata::new(&code)
+            .expect("well-formed")
+            .expect("clang writes metadata")
+    };
+    let kernel = owned.kernel("empty.kd").expect("in the source");
+    assert_eq!(kernel.reqd_workgroup_size, Some([64, 2, 1]));
+    assert_eq!(owned.kernel("touch").map(|k| k.symbol), Some("touch.kd"));
+    assert_eq!(owned.kernel("touch").map(|k| k.args().count()), Some(18));
+    assert!(owned.kernel("absent").is_none());
 }

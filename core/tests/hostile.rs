@@ -85,6 +85,37 @@ fn pairs_of_extreme_words_in_headers_and_tables_are_survived() {
     }
 }
 
+#[test]
+fn many_random_changes_at_once_are_survived() {
+    // A fixed sequence: xorshift, so that a failure repeats.
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = move |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as usize % below
+    };
+    let objects = ALL.map(bytes);
+    for _ in 0..20_000 {
+        let mut bytes = objects[random(objects.len())].clone();
+        for _ in 0..=random(6) {
+            // Half of the changes in the headers, where they matter most.
+            let range = if random(2) == 0 { 0x240 } else { bytes.len() };
+            let at = random(range);
+            match random(3) {
+                0 => bytes[at] = random(256) as u8,
+                1 => bytes[at] ^= 1 << random(8),
+                _ => {
+                    let from = random(bytes.len() - 8);
+                    let to = at.min(bytes.len() - 8);
+                    bytes.copy_within(from..from + 8, to);
+                }
+            }
+        }
+        let _ = check(&bytes);
+    }
+}
+
 /// A code object that can be edited field by field.
 struct Forge(Vec<u8>);
 
