@@ -29,11 +29,13 @@ pub use mode::{Denorm, FloatMode, Round};
 /// - Input modifiers (neg, abs) are applied already; output modifiers (clamp on floats, omod) are the caller's.
 #[derive(Clone, Copy, Debug)]
 pub struct VArgs {
-    /// First row of the result. Accumulating instructions (`v_fmac`, `v_dot2c`) take the old value as a source.
+    /// First row of the result.
     pub dst: *mut u32,
     /// First row of a second vector result, or null.
     pub dst2: *mut u32,
-    /// First rows of the sources, in the instruction's source order.
+    /// First rows of the sources, in assembly order: the literal of `v_fmamk` is the second, that of `v_fmaak` the
+    /// third. An accumulating instruction (`v_fmac`, `v_mac`, `v_dot2c`) has the old value of its destination as the
+    /// third. Lane masks are not among them.
     pub src: [*const u32; 3],
     /// Lanes in a row: 32 or 64.
     pub lanes: u32,
