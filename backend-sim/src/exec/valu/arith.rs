@@ -8,8 +8,9 @@ use core::mem::MaybeUninit;
 
 use super::VArgs;
 use super::float::{self, F16, F32, F64, Format, is_nan, nan_result};
-use super::lanes::{Lane, lanes};
+use super::lanes::{Lane, lanes, map2};
 use super::mode::{Denorm, Round};
+use super::soft;
 
 /// An operation in soft arithmetic: sources without NaN, `None` if invalid.
 pub(super) type Exact<const N: usize> = fn([u64; N], Round) -> Option<u64>;
@@ -25,26 +26,42 @@ impl Env {
     /// What MODE says for format `F`.
     #[inline(always)]
     pub fn of<F: Format>(args: &VArgs) -> Self {
-        Self { round: F::round(args.mode), denorm: F::denorm(args.mode) }
+        Self {
+            round: F::round(args.mode),
+            denorm: F::denorm(args.mode),
+        }
     }
 
     /// To nearest even, whatever MODE says: the transcendental unit does not read FP_ROUND.
     #[inline(always)]
     pub fn nearest(self) -> Self {
-        Self { round: Round::NearestEven, ..self }
+        Self {
+            round: Round::NearestEven,
+            ..self
+        }
     }
 
     /// Subnormals flushed, whatever MODE says.
     #[inline(always)]
     pub fn flushing(self) -> Self {
-        Self { denorm: Denorm { flush_in: true, flush_out: true }, ..self }
+        Self {
+            denorm: Denorm {
+                flush_in: true,
+                flush_out: true,
+            },
+            ..self
+        }
     }
 }
 
 type Buffer = MaybeUninit<[u32; 128]>;
 
 #[inline(always)]
-unsafe fn load<F: Format, const N: usize>(src: [*const u32; N], i: usize, n: usize) -> [F::Bits; N] {
+unsafe fn load<F: Format, const N: usize>(
+    src: [*const u32; N],
+    i: usize,
+    n: usize,
+) -> [F::Bits; N] {
     // SAFETY: lane i of each source, by the caller's contract.
     src.map(|row| unsafe { F::Bits::get(row, i, n) })
 }
@@ -93,7 +110,11 @@ unsafe fn settle_nans<F: Format, const N: usize>(out: *mut u32, src: [*const u32
 }
 
 /// One lane in soft arithmetic.
-pub(super) fn exact_lane<F: Format, const N: usize>(x: [F::Bits; N], env: Env, exact: Exact<N>) -> F::Bits {
+pub(super) fn exact_lane<F: Format, const N: usize>(
+    x: [F::Bits; N],
+    env: Env,
+    exact: Exact<N>,
+) -> F::Bits {
     if x.iter().any(|&x| is_nan::<F>(x)) {
         return nan_result::<F, N>(x);
     }
@@ -134,7 +155,10 @@ pub(super) unsafe fn float<F: Format, const N: usize>(
     host: impl Fn([F::Bits; N]) -> F::Bits,
     exact: Exact<N>,
 ) -> u64 {
-    let Denorm { flush_in, flush_out } = env.denorm;
+    let Denorm {
+        flush_in,
+        flush_out,
+    } = env.denorm;
     // SAFETY: the caller's contract.
     unsafe {
         if env.round != Round::NearestEven {
@@ -163,7 +187,16 @@ pub(super) unsafe fn rows<F: Format, const N: usize>(
     exact: Exact<N>,
 ) -> u64 {
     // SAFETY: the caller's contract.
-    unsafe { float::<F, N>(args.dst, sources(args), lanes(args), Env::of::<F>(args), host, exact) }
+    unsafe {
+        float::<F, N>(
+            args.dst,
+            sources(args),
+            lanes(args),
+            Env::of::<F>(args),
+            host,
+            exact,
+        )
+    }
 }
 
 /// The first `N` sources.
@@ -178,8 +211,15 @@ pub(super) fn sources<const N: usize>(args: &VArgs) -> [*const u32; N] {
 ///
 /// The contract of [`VArgs`] for source and destination of format `F`.
 #[inline(always)]
-pub(super) unsafe fn nearest<F: Format>(args: &VArgs, env: Env, host: impl Fn(F::Bits) -> F::Bits) -> u64 {
-    let Denorm { flush_in, flush_out } = env.denorm;
+pub(super) unsafe fn nearest<F: Format>(
+    args: &VArgs,
+    env: Env,
+    host: impl Fn(F::Bits) -> F::Bits,
+) -> u64 {
+    let Denorm {
+        flush_in,
+        flush_out,
+    } = env.denorm;
     // SAFETY: the caller's contract.
     unsafe {
         run::<F, 1>(args.dst, sources(args), lanes(args), |[x]| {
@@ -187,6 +227,47 @@ pub(super) unsafe fn nearest<F: Format>(args: &VArgs, env: Env, host: impl Fn(F:
         });
     }
     0
+}
+
+/// `src0 * 2^src1`. `host` rounds to nearest and need not care about NaN.
+///
+/// # Safety
+///
+/// The contract of [`VArgs`] for a source and a destination of format `F` and an exponent of type `E`.
+#[inline(always)]
+pub(super) unsafe fn ldexp<F: Format, E: Lane + Into<i32>>(
+    args: &VArgs,
+    host: impl Fn(F::Bits, i32) -> F::Bits,
+) -> u64 {
+    let Env {
+        round,
+        denorm: Denorm {
+            flush_in,
+            flush_out,
+        },
+    } = Env::of::<F>(args);
+    let lane = |x: F::Bits, result: F::Bits| {
+        let result = float::flush_if::<F>(flush_out, result);
+        if is_nan::<F>(x) {
+            float::quiet::<F>(x)
+        } else {
+            result
+        }
+    };
+    let flushed = |x: F::Bits| float::flush_if::<F>(flush_in, x);
+    // SAFETY: the caller's contract.
+    unsafe {
+        if round == Round::NearestEven {
+            map2(args, |x: F::Bits, e: E| lane(x, host(flushed(x), e.into())))
+        } else {
+            map2(args, |x: F::Bits, e: E| {
+                lane(
+                    x,
+                    F::from_u64(soft::scale::<F, F>(F::to_u64(flushed(x)), e.into(), round)),
+                )
+            })
+        }
+    }
 }
 
 /// Both halves of packed f16, as [`rows`].
@@ -201,7 +282,10 @@ pub(super) unsafe fn packed<const N: usize>(
     exact: Exact<N>,
 ) -> u64 {
     let (n, env, src) = (lanes(args), Env::of::<F16>(args), sources::<N>(args));
-    let Denorm { flush_in, flush_out } = env.denorm;
+    let Denorm {
+        flush_in,
+        flush_out,
+    } = env.denorm;
     // SAFETY: the caller's contract.
     unsafe {
         if env.round != Round::NearestEven {
@@ -228,7 +312,11 @@ unsafe fn run_packed<const N: usize>(
     let half = |x: [u32; N], shift: u32| x.map(|x| (x >> shift) as u16);
     let settled = |x: [u16; N]| {
         let result = f(x);
-        if is_nan::<F16>(result) { nan_result::<F16, N>(x) } else { result }
+        if is_nan::<F16>(result) {
+            nan_result::<F16, N>(x)
+        } else {
+            result
+        }
     };
     // SAFETY: the caller's contract.
     unsafe {
@@ -314,7 +402,13 @@ pub(super) mod ops {
     #[inline(always)]
     pub(in super::super) unsafe fn add<F: HostFormat>(args: &VArgs) -> u64 {
         // SAFETY: the caller's contract.
-        unsafe { rows::<F, 2>(args, |[x, y]| F::add(x, y), |[x, y], round| soft::add::<F>(x, y, round)) }
+        unsafe {
+            rows::<F, 2>(
+                args,
+                |[x, y]| F::add(x, y),
+                |[x, y], round| soft::add::<F>(x, y, round),
+            )
+        }
     }
 
     /// `x - y`. A NaN `y` keeps its sign.
@@ -347,7 +441,13 @@ pub(super) mod ops {
     #[inline(always)]
     pub(in super::super) unsafe fn mul<F: HostFormat>(args: &VArgs) -> u64 {
         // SAFETY: the caller's contract.
-        unsafe { rows::<F, 2>(args, |[x, y]| F::mul(x, y), |[x, y], round| soft::mul::<F>(x, y, round)) }
+        unsafe {
+            rows::<F, 2>(
+                args,
+                |[x, y]| F::mul(x, y),
+                |[x, y], round| soft::mul::<F>(x, y, round),
+            )
+        }
     }
 
     /// `x * y + z`, rounded once.
@@ -355,7 +455,11 @@ pub(super) mod ops {
     pub(in super::super) unsafe fn fma<F: HostFormat, H: Host>(args: &VArgs) -> u64 {
         // SAFETY: the caller's contract.
         unsafe {
-            rows::<F, 3>(args, |[x, y, z]| F::fma::<H>(x, y, z), |[x, y, z], round| soft::fma::<F>(x, y, z, round))
+            rows::<F, 3>(
+                args,
+                |[x, y, z]| F::fma::<H>(x, y, z),
+                |[x, y, z], round| soft::fma::<F>(x, y, z, round),
+            )
         }
     }
 

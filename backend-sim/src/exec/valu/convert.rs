@@ -30,14 +30,25 @@ pub(super) fn convert_lane<S: Format, R: Format>(
     host: impl Fn(S::Bits) -> R::Bits,
 ) -> R::Bits {
     let result = float::flush_if::<R>(flush_out, host(float::flush_if::<S>(flush_in, x)));
-    if is_nan::<S>(x) { convert_nan::<S, R>(x) } else { result }
+    if is_nan::<S>(x) {
+        convert_nan::<S, R>(x)
+    } else {
+        result
+    }
 }
 
 /// One lane of a conversion in soft arithmetic.
-pub(super) fn convert_exact<S: Format, R: Format>(args: &VArgs, x: S::Bits, round: Round) -> R::Bits {
-    convert_lane::<S, R>(x, S::denorm(args.mode).flush_in, R::denorm(args.mode).flush_out, |x| {
-        R::from_u64(soft::convert::<S, R>(S::to_u64(x), round))
-    })
+pub(super) fn convert_exact<S: Format, R: Format>(
+    args: &VArgs,
+    x: S::Bits,
+    round: Round,
+) -> R::Bits {
+    convert_lane::<S, R>(
+        x,
+        S::denorm(args.mode).flush_in,
+        R::denorm(args.mode).flush_out,
+        |x| R::from_u64(soft::convert::<S, R>(S::to_u64(x), round)),
+    )
 }
 
 /// A conversion between formats. Rounding is that of the result's format.
@@ -46,15 +57,23 @@ pub(super) fn convert_exact<S: Format, R: Format>(args: &VArgs, x: S::Bits, roun
 ///
 /// The contract of [`VArgs`], for these formats.
 #[inline(always)]
-pub(super) unsafe fn convert<S: Format, R: Format>(args: &VArgs, host: impl Fn(S::Bits) -> R::Bits) -> u64 {
-    let (flush_in, flush_out) = (S::denorm(args.mode).flush_in, R::denorm(args.mode).flush_out);
+pub(super) unsafe fn convert<S: Format, R: Format>(
+    args: &VArgs,
+    host: impl Fn(S::Bits) -> R::Bits,
+) -> u64 {
+    let (flush_in, flush_out) = (
+        S::denorm(args.mode).flush_in,
+        R::denorm(args.mode).flush_out,
+    );
     let round = R::round(args.mode);
     // SAFETY: the caller's contract.
     unsafe {
         if round != Round::NearestEven {
             convert_slow::<S, R>(args, round)
         } else {
-            map1(args, |x: S::Bits| convert_lane::<S, R>(x, flush_in, flush_out, &host))
+            map1(args, |x: S::Bits| {
+                convert_lane::<S, R>(x, flush_in, flush_out, &host)
+            })
         }
     }
 }
@@ -72,12 +91,17 @@ unsafe fn convert_slow<S: Format, R: Format>(args: &VArgs, round: Round) -> u64 
 ///
 /// The contract of [`VArgs`], for these types.
 #[inline(always)]
-pub(super) unsafe fn from_int<I: Lane + Into<i64>, R: Format>(args: &VArgs, host: impl Fn(I) -> R::Bits) -> u64 {
+pub(super) unsafe fn from_int<I: Lane + Into<i64>, R: Format>(
+    args: &VArgs,
+    host: impl Fn(I) -> R::Bits,
+) -> u64 {
     let round = R::round(args.mode);
     // SAFETY: the caller's contract.
     unsafe {
         if round != Round::NearestEven {
-            map1(args, |x: I| R::from_u64(soft::from_int::<R>(x.into(), round)))
+            map1(args, |x: I| {
+                R::from_u64(soft::from_int::<R>(x.into(), round))
+            })
         } else {
             map1(args, host)
         }
@@ -88,8 +112,13 @@ pub(super) unsafe fn from_int<I: Lane + Into<i64>, R: Format>(args: &VArgs, host
 #[inline(always)]
 pub(super) fn f32_to_f16_in(args: &VArgs, x: u32, round: Round) -> u16 {
     if round == Round::NearestEven {
-        let (flush_in, flush_out) = (F32::denorm(args.mode).flush_in, F16::denorm(args.mode).flush_out);
-        convert_lane::<F32, F16>(x, flush_in, flush_out, |x| float::f32_to_f16(f32::from_bits(x)))
+        let (flush_in, flush_out) = (
+            F32::denorm(args.mode).flush_in,
+            F16::denorm(args.mode).flush_out,
+        );
+        convert_lane::<F32, F16>(x, flush_in, flush_out, |x| {
+            float::f32_to_f16(f32::from_bits(x))
+        })
     } else {
         convert_exact::<F32, F16>(args, x, round)
     }
@@ -102,10 +131,22 @@ pub(super) fn f32_to_f16_toward_zero(x: u32) -> u16 {
     let normal = magnitude.wrapping_sub(0x3800_0000) >> 13;
     // Subnormal results count in units of 2^-24, which the product makes whole; the conversion truncates.
     let small = (f32::from_bits(magnitude) * 16777216.0) as i32 as u32;
-    let finite = if magnitude < 0x3880_0000 { small } else { normal };
+    let finite = if magnitude < 0x3880_0000 {
+        small
+    } else {
+        normal
+    };
     // Finite values beyond the range stay finite.
-    let finite = if magnitude >= 0x4780_0000 { 0x7bff } else { finite };
-    let result = if magnitude == 0x7f80_0000 { 0x7c00 } else { finite };
+    let finite = if magnitude >= 0x4780_0000 {
+        0x7bff
+    } else {
+        finite
+    };
+    let result = if magnitude == 0x7f80_0000 {
+        0x7c00
+    } else {
+        finite
+    };
     let nan = 0x7e00 | ((magnitude >> 13) & 0x3ff);
     let result = if magnitude > 0x7f80_0000 { nan } else { result };
     (result | (x >> 16 & 0x8000)) as u16

@@ -144,7 +144,11 @@ pub(super) fn nan_result<F: Format, const N: usize>(sources: [F::Bits; N]) -> F:
     let mut i = N;
     while i > 0 {
         i -= 1;
-        result = if is_nan::<F>(sources[i]) { quiet::<F>(sources[i]) } else { result };
+        result = if is_nan::<F>(sources[i]) {
+            quiet::<F>(sources[i])
+        } else {
+            result
+        };
     }
     result
 }
@@ -152,7 +156,11 @@ pub(super) fn nan_result<F: Format, const N: usize>(sources: [F::Bits; N]) -> F:
 /// A subnormal becomes zero of its sign.
 #[inline(always)]
 pub(super) fn flush<F: Format>(x: F::Bits) -> F::Bits {
-    if x & F::INFINITY == F::ZERO { x & F::SIGN } else { x }
+    if x & F::INFINITY == F::ZERO {
+        x & F::SIGN
+    } else {
+        x
+    }
 }
 
 /// `flush` if asked for.
@@ -168,7 +176,11 @@ pub(super) fn f16_to_f32(h: u16) -> f32 {
     // 2^112 moves the bias; a subnormal f16 is a subnormal f32 at this point, and the product is exact.
     let scaled = (f32::from_bits(magnitude) * f32::from_bits(0x7780_0000)).to_bits();
     let special = magnitude | 0x7f80_0000;
-    let bits = if magnitude >= 0x0f80_0000 { special } else { scaled };
+    let bits = if magnitude >= 0x0f80_0000 {
+        special
+    } else {
+        scaled
+    };
     f32::from_bits(bits | ((h & 0x8000) as u32) << 16)
 }
 
@@ -178,12 +190,25 @@ pub(super) fn f32_to_f16(x: f32) -> u16 {
     let bits = x.to_bits();
     let magnitude = bits & 0x7fff_ffff;
     // Below 2^-14 the sum with 0.5 leaves the f16 fraction, rounded by the host, in the low bits.
-    let small = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
+    let small = (f32::from_bits(magnitude) + 0.5)
+        .to_bits()
+        .wrapping_sub(0x3f00_0000);
     // Otherwise: rebias, and add just under half an ulp, or half if the kept part is odd.
-    let normal = magnitude.wrapping_sub(0x3800_0000).wrapping_add(0xfff + ((magnitude >> 13) & 1)) >> 13;
+    let normal = magnitude
+        .wrapping_sub(0x3800_0000)
+        .wrapping_add(0xfff + ((magnitude >> 13) & 1))
+        >> 13;
     let nan = 0x7e00 | ((magnitude >> 13) & 0x3ff);
-    let finite = if magnitude < 0x3880_0000 { small } else { normal };
-    let finite = if magnitude >= 0x477f_f000 { 0x7c00 } else { finite };
+    let finite = if magnitude < 0x3880_0000 {
+        small
+    } else {
+        normal
+    };
+    let finite = if magnitude >= 0x477f_f000 {
+        0x7c00
+    } else {
+        finite
+    };
     let result = if magnitude > 0x7f80_0000 { nan } else { finite };
     result as u16 | ((bits >> 16) & 0x8000) as u16
 }
@@ -238,13 +263,4 @@ pub(super) fn sqrt_f64(x: f64) -> f64 {
 #[inline(always)]
 pub(super) fn bf16_to_f32(x: u16) -> f32 {
     f32::from_bits((x as u32) << 16)
-}
-
-/// f32 to bfloat16, rounded to nearest even. NaN payloads shift along, quieted.
-#[inline(always)]
-pub(super) fn f32_to_bf16(x: f32) -> u16 {
-    let bits = x.to_bits();
-    let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
-    let nan = (bits >> 16) | 0x40;
-    (if bits & 0x7fff_ffff > 0x7f80_0000 { nan } else { rounded }) as u16
 }

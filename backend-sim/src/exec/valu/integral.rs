@@ -22,7 +22,11 @@ macro_rules! integral {
                 // From here on every value is integral, and below it the sum has no fraction bits.
                 const LIMIT: $float = $integral_from;
                 let rounded = (magnitude + LIMIT) - LIMIT;
-                let rounded = if magnitude < LIMIT { rounded } else { magnitude };
+                let rounded = if magnitude < LIMIT {
+                    rounded
+                } else {
+                    magnitude
+                };
                 let sign = self.to_bits() ^ magnitude.to_bits();
                 $float::from_bits(rounded.to_bits() | sign)
             }
@@ -74,7 +78,11 @@ pub(super) fn fract_f64(x: u64) -> u64 {
 pub(super) fn fract_f16(x: u16) -> u16 {
     let x = f16_to_f32(x);
     let fraction = f32_to_f16(x - x.floor());
-    if (0x3c00..=0x7c00).contains(&fraction) { 0x3bff } else { fraction }
+    if (0x3c00..=0x7c00).contains(&fraction) {
+        0x3bff
+    } else {
+        fraction
+    }
 }
 
 /// `x - floor(x)` in soft arithmetic.
@@ -85,7 +93,11 @@ pub(super) fn fract_exact<F: Format>([x]: [u64; 1], round: Round) -> Option<u64>
     let floor = soft::convert::<F64, F>((-floor).to_bits(), Round::NearestEven);
     let fraction = soft::add::<F>(x, floor, round)?;
     let one = soft::from_int::<F>(1, Round::NearestEven);
-    Some(if fraction >= one && fraction < F::to_u64(F::INFINITY) { one - 1 } else { fraction })
+    Some(if fraction >= one && fraction < F::to_u64(F::INFINITY) {
+        one - 1
+    } else {
+        fraction
+    })
 }
 
 /// The exponent `e` of `x = m * 2^e` with `m` in [1/2, 1); zero for zero, infinity and NaN.
@@ -108,10 +120,18 @@ pub(super) fn frexp_mantissa<F: Format>(x: F::Bits) -> F::Bits {
     let magnitude = F::to_u64(float::magnitude::<F>(x));
     let hidden = 1 << F::FRACTION;
     let deficit = magnitude.leading_zeros().saturating_sub(63 - F::FRACTION) & 63;
-    let fraction = if magnitude < hidden { magnitude << deficit } else { magnitude } & (hidden - 1);
+    let fraction = if magnitude < hidden {
+        magnitude << deficit
+    } else {
+        magnitude
+    } & (hidden - 1);
     let half = ((1u64 << (F::EXPONENT - 1)) - 2) << F::FRACTION;
     let special = magnitude == 0 || magnitude >= F::to_u64(F::INFINITY);
-    if special { x } else { F::from_u64((bits ^ magnitude) | half | fraction) }
+    if special {
+        x
+    } else {
+        F::from_u64((bits ^ magnitude) | half | fraction)
+    }
 }
 
 /// `x * 2^e` for f32, rounded once to nearest even.
@@ -125,14 +145,22 @@ pub(super) fn ldexp_f32(x: u32, e: i32) -> u32 {
 
 /// `x * 2^e` for f16, rounded once to nearest even.
 #[inline(always)]
-pub(super) fn ldexp_f16(x: u16, e: i16) -> u16 {
-    let e = (e as i32).clamp(-60, 60);
+pub(super) fn ldexp_f16(x: u16, e: i32) -> u16 {
+    let e = e.clamp(-60, 60);
     let scale = f32::from_bits(((127 + e) as u32) << 23);
     f32_to_f16(f16_to_f32(x) * scale)
 }
 
-/// `x * 2^e` for f64, rounded once to nearest even. Infinity stays; `x` is not a NaN.
+/// `x * 2^e` for f64, rounded once to nearest even; infinity stays.
+#[inline(always)]
 pub(super) fn ldexp_f64(x: u64, e: i32) -> u64 {
-    soft::scale::<F64, F64>(x, e, Round::NearestEven)
+    let field = (x >> 52) as i32 & 0x7ff;
+    let moved = field.saturating_add(e);
+    if field == 0x7ff || x << 1 == 0 {
+        x
+    } else if field != 0 && (1..0x7ff).contains(&moved) {
+        (x & !(0x7ff << 52)) | (moved as u64) << 52
+    } else {
+        soft::scale::<F64, F64>(x, e, Round::NearestEven)
+    }
 }
-

@@ -97,7 +97,14 @@ impl Lane for [u32; 4] {
     #[inline(always)]
     unsafe fn get(row: *const u32, i: usize, n: usize) -> Self {
         // SAFETY: lane i of four rows, by the caller's contract.
-        unsafe { [*row.add(i), *row.add(n + i), *row.add(2 * n + i), *row.add(3 * n + i)] }
+        unsafe {
+            [
+                *row.add(i),
+                *row.add(n + i),
+                *row.add(2 * n + i),
+                *row.add(3 * n + i),
+            ]
+        }
     }
     #[inline(always)]
     unsafe fn put(self, row: *mut u32, i: usize, n: usize) {
@@ -111,7 +118,11 @@ impl Lane for [u32; 4] {
 /// Lanes of a row, as a value the compiler knows to be 32 or 64: loops need no remainder.
 #[inline(always)]
 pub(super) fn lanes(args: &VArgs) -> usize {
-    debug_assert!(args.lanes == 32 || args.lanes == 64, "a row has 32 or 64 lanes, not {}", args.lanes);
+    debug_assert!(
+        args.lanes == 32 || args.lanes == 64,
+        "a row has 32 or 64 lanes, not {}",
+        args.lanes
+    );
     if args.lanes == 64 { 64 } else { 32 }
 }
 
@@ -164,10 +175,17 @@ pub(super) unsafe fn map2<A: Lane, B: Lane, R: Lane>(args: &VArgs, f: impl Fn(A,
 ///
 /// The contract of [`VArgs`], for these types.
 #[inline(always)]
-pub(super) unsafe fn map3<A: Lane, B: Lane, C: Lane, R: Lane>(args: &VArgs, f: impl Fn(A, B, C) -> R) -> u64 {
+pub(super) unsafe fn map3<A: Lane, B: Lane, C: Lane, R: Lane>(
+    args: &VArgs,
+    f: impl Fn(A, B, C) -> R,
+) -> u64 {
     let (n, [a, b, c]) = (lanes(args), args.src);
     // SAFETY: sources and destination have the rows that their types need, by the contract.
-    unsafe { build(args.dst, n, |i| f(A::get(a, i, n), B::get(b, i, n), C::get(c, i, n))) }
+    unsafe {
+        build(args.dst, n, |i| {
+            f(A::get(a, i, n), B::get(b, i, n), C::get(c, i, n))
+        })
+    }
     0
 }
 
@@ -194,7 +212,10 @@ pub(super) unsafe fn mask_of<H: Host>(n: usize, mut f: impl FnMut(usize) -> bool
 ///
 /// The contract of [`VArgs`], for these types.
 #[inline(always)]
-pub(super) unsafe fn compare<H: Host, A: Lane, B: Lane>(args: &VArgs, f: impl Fn(A, B) -> bool) -> u64 {
+pub(super) unsafe fn compare<H: Host, A: Lane, B: Lane>(
+    args: &VArgs,
+    f: impl Fn(A, B) -> bool,
+) -> u64 {
     let (n, [a, b, _]) = (lanes(args), args.src);
     // SAFETY: sources have the rows that their types need, by the contract.
     unsafe { mask_of::<H>(n, |i| f(A::get(a, i, n), B::get(b, i, n))) }
@@ -214,7 +235,11 @@ static LANE_BIT: [u32; 64] = {
 /// Whether lane `i` of a mask is set.
 #[inline(always)]
 pub(super) fn lane_of(mask: u64, i: usize) -> bool {
-    let half = if i < 32 { mask as u32 } else { (mask >> 32) as u32 };
+    let half = if i < 32 {
+        mask as u32
+    } else {
+        (mask >> 32) as u32
+    };
     half & LANE_BIT[i & 63] != 0
 }
 
@@ -224,10 +249,17 @@ pub(super) fn lane_of(mask: u64, i: usize) -> bool {
 ///
 /// The contract of [`VArgs`], for these types.
 #[inline(always)]
-pub(super) unsafe fn select2<A: Lane, B: Lane, R: Lane>(args: &VArgs, f: impl Fn(bool, A, B) -> R) -> u64 {
+pub(super) unsafe fn select2<A: Lane, B: Lane, R: Lane>(
+    args: &VArgs,
+    f: impl Fn(bool, A, B) -> R,
+) -> u64 {
     let (n, [a, b, _], mask) = (lanes(args), args.src, args.mask_in);
     // SAFETY: sources and destination have the rows that their types need, by the contract.
-    unsafe { build(args.dst, n, |i| f(lane_of(mask, i), A::get(a, i, n), B::get(b, i, n))) }
+    unsafe {
+        build(args.dst, n, |i| {
+            f(lane_of(mask, i), A::get(a, i, n), B::get(b, i, n))
+        })
+    }
     0
 }
 
@@ -237,10 +269,16 @@ pub(super) unsafe fn select2<A: Lane, B: Lane, R: Lane>(args: &VArgs, f: impl Fn
 ///
 /// The contract of [`VArgs`], for these types.
 #[inline(always)]
-pub(super) unsafe fn carry2<H: Host>(args: &VArgs, f: impl Fn(bool, u32, u32) -> (u32, bool)) -> u64 {
+pub(super) unsafe fn carry2<H: Host>(
+    args: &VArgs,
+    f: impl Fn(bool, u32, u32) -> (u32, bool),
+) -> u64 {
     let (n, [a, b, _], mask) = (lanes(args), args.src, args.mask_in);
     let (mut sum, mut carry) = (Buffer::uninit(), Buffer::uninit());
-    let (sum, carry) = (sum.as_mut_ptr().cast::<u32>(), carry.as_mut_ptr().cast::<u32>());
+    let (sum, carry) = (
+        sum.as_mut_ptr().cast::<u32>(),
+        carry.as_mut_ptr().cast::<u32>(),
+    );
     for i in 0..n {
         // SAFETY: the buffers have room for 64 lanes; sources by the contract.
         unsafe {
@@ -262,7 +300,10 @@ pub(super) unsafe fn carry2<H: Host>(args: &VArgs, f: impl Fn(bool, u32, u32) ->
 ///
 /// The contract of [`VArgs`], for these types.
 #[inline(always)]
-pub(super) unsafe fn carry3<A: Lane, B: Lane, C: Lane, R: Lane>(args: &VArgs, f: impl Fn(A, B, C) -> (R, bool)) -> u64 {
+pub(super) unsafe fn carry3<A: Lane, B: Lane, C: Lane, R: Lane>(
+    args: &VArgs,
+    f: impl Fn(A, B, C) -> (R, bool),
+) -> u64 {
     let (n, [a, b, c]) = (lanes(args), args.src);
     let mut mask = 0;
     // SAFETY: sources and destination have the rows that their types need, by the contract.

@@ -39,7 +39,13 @@ fn signed_zero<F: Format>(negative: bool) -> u64 {
 }
 
 /// Whether rounding moves away from zero, for a magnitude between `m` and `m + 1`.
-fn rounds_away(round: Round, negative: bool, odd: bool, half: core::cmp::Ordering, inexact: bool) -> bool {
+fn rounds_away(
+    round: Round,
+    negative: bool,
+    odd: bool,
+    half: core::cmp::Ordering,
+    inexact: bool,
+) -> bool {
     match round {
         Round::NearestEven => match half {
             core::cmp::Ordering::Greater => true,
@@ -54,7 +60,13 @@ fn rounds_away(round: Round, negative: bool, odd: bool, half: core::cmp::Orderin
 
 /// `significand * 2^exponent`, rounded to the format. `sticky` says that the exact magnitude is larger by less than
 /// one unit of the significand, which then has at least two bits more than the format keeps.
-pub(super) fn pack<F: Format>(negative: bool, exponent: i32, significand: u128, sticky: bool, round: Round) -> u64 {
+pub(super) fn pack<F: Format>(
+    negative: bool,
+    exponent: i32,
+    significand: u128,
+    sticky: bool,
+    round: Round,
+) -> u64 {
     let sign = signed_zero::<F>(negative);
     if significand == 0 {
         return sign;
@@ -70,7 +82,11 @@ pub(super) fn pack<F: Format>(negative: bool, exponent: i32, significand: u128, 
     } else {
         let rest = significand & ((1 << shift) - 1);
         let half = rest.cmp(&(1 << (shift - 1)));
-        let half = if half.is_eq() && sticky { core::cmp::Ordering::Greater } else { half };
+        let half = if half.is_eq() && sticky {
+            core::cmp::Ordering::Greater
+        } else {
+            half
+        };
         (significand >> shift, half, rest != 0 || sticky)
     };
     let away = rounds_away(round, negative, kept & 1 != 0, half, inexact);
@@ -100,17 +116,37 @@ fn add_values<F: Format>(x: Value, y: Value, round: Round) -> Option<u64> {
         if x.infinite && y.infinite && x.negative != y.negative {
             return None;
         }
-        return Some(infinity::<F>(if x.infinite { x.negative } else { y.negative }));
+        return Some(infinity::<F>(if x.infinite {
+            x.negative
+        } else {
+            y.negative
+        }));
     }
     if x.significand == 0 && y.significand == 0 {
-        let negative = if x.negative == y.negative { x.negative } else { round == Round::Down };
+        let negative = if x.negative == y.negative {
+            x.negative
+        } else {
+            round == Round::Down
+        };
         return Some(signed_zero::<F>(negative));
     }
     if y.significand == 0 {
-        return Some(pack::<F>(x.negative, x.exponent, x.significand, false, round));
+        return Some(pack::<F>(
+            x.negative,
+            x.exponent,
+            x.significand,
+            false,
+            round,
+        ));
     }
     if x.significand == 0 {
-        return Some(pack::<F>(y.negative, y.exponent, y.significand, false, round));
+        return Some(pack::<F>(
+            y.negative,
+            y.exponent,
+            y.significand,
+            false,
+            round,
+        ));
     }
     // Put both top bits at bit 125, leaving room for a carry, and shift the smaller one down. It loses bits only
     // when it is so far down that no more than one bit can cancel.
@@ -119,10 +155,17 @@ fn add_values<F: Format>(x: Value, y: Value, round: Round) -> Option<u64> {
         (v.exponent - up, v.significand << up, v.negative)
     };
     let (x, y) = (normal(x), normal(y));
-    let (big, small) = if (x.0, x.1) >= (y.0, y.1) { (x, y) } else { (y, x) };
+    let (big, small) = if (x.0, x.1) >= (y.0, y.1) {
+        (x, y)
+    } else {
+        (y, x)
+    };
     let down = (big.0 - small.0) as u32;
-    let (shifted, lost) =
-        if down > 127 { (0, true) } else { (small.1 >> down, small.1 & ((1u128 << down) - 1) != 0) };
+    let (shifted, lost) = if down > 127 {
+        (0, true)
+    } else {
+        (small.1 >> down, small.1 & ((1u128 << down) - 1) != 0)
+    };
     if big.2 == small.2 {
         return Some(pack::<F>(big.2, big.0, big.1 + shifted, lost, round));
     }
@@ -162,7 +205,13 @@ pub(super) fn mul<F: Format>(x: u64, y: u64, round: Round) -> Option<u64> {
 }
 
 /// `(x * y + z) * 2^scale`, rounded once. Sources are of format `S`, the result of format `R`.
-pub(super) fn fma_scaled<S: Format, R: Format>(x: u64, y: u64, z: u64, scale: i32, round: Round) -> Option<u64> {
+pub(super) fn fma_scaled<S: Format, R: Format>(
+    x: u64,
+    y: u64,
+    z: u64,
+    scale: i32,
+    round: Round,
+) -> Option<u64> {
     let mut p = product(unpack::<S>(x), unpack::<S>(y))?;
     let mut z = unpack::<S>(z);
     p.exponent += scale;
@@ -187,7 +236,13 @@ pub(super) fn scale<S: Format, R: Format>(x: u64, scale: i32, round: Round) -> u
         infinity::<R>(v.negative)
     } else {
         // No format reaches further than this; beyond it only the direction matters.
-        pack::<R>(v.negative, v.exponent + scale.clamp(-8192, 8192), v.significand, false, round)
+        pack::<R>(
+            v.negative,
+            v.exponent + scale.clamp(-8192, 8192),
+            v.significand,
+            false,
+            round,
+        )
     }
 }
 
@@ -208,7 +263,11 @@ pub(super) fn round_to_integral(x: f64, round: Round) -> f64 {
         (0, core::cmp::Ordering::Less, true)
     } else {
         let rest = v.significand & ((1 << shift) - 1);
-        (v.significand >> shift, rest.cmp(&(1 << (shift - 1))), rest != 0)
+        (
+            v.significand >> shift,
+            rest.cmp(&(1 << (shift - 1))),
+            rest != 0,
+        )
     };
     let away = rounds_away(round, v.negative, kept & 1 != 0, half, inexact);
     let magnitude = (kept as u64 + away as u64) as f64;
