@@ -1,0 +1,3 @@
+//! Execution of decoded instructions on wavefronts.
+
+pub mod valu;
