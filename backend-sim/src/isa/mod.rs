@@ -5,15 +5,20 @@
 //! - [`Arch`]: whose encoding is meant.
 
 mod arch;
+mod decode;
 mod inst;
 #[macro_use]
 mod list;
 mod op;
 mod operand;
 mod row;
+mod table;
+mod text;
 
+pub use decode::{DecodeError, decode};
 pub use arch::{Arch, ArchSet, Column, Lanes};
 pub use inst::{Cache, Dpp, DppCtrl, Format, Inst, Mods, Sdwa, Select, Unused};
 pub use op::Op;
 pub use operand::{InlineFloat, Operand};
+pub use text::Text;
 pub use row::{Code, Dir, Field, Flags, ImmKind, OperandDesc, Row, Type};

@@ -44,6 +44,8 @@ impl Flags {
     pub const NO_DPP: Flags = Flags(8);
     /// No SDWA form.
     pub const NO_SDWA: Flags = Flags(16);
+    /// VOP3P on gfx9: a matrix operation, or a move to or from accumulation registers.
+    pub const MATRIX: Flags = Flags(32);
 
     /// Whether all of `other` is set.
     pub const fn has(self, other: Flags) -> bool {
