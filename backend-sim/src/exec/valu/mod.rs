@@ -8,8 +8,29 @@
 //! - [`levels`]: the host instruction sets handlers are compiled for; results are the same bytes at each.
 //! - [`mode`]: the part of a wavefront's MODE register that changes arithmetic.
 
+#[macro_use]
+mod table;
+
+mod arith;
+mod convert;
+mod division;
+mod dot;
+mod float;
+mod integral;
+mod lanes;
 pub mod levels;
 pub mod mode;
+mod order;
+mod sad;
+mod soft;
+mod transcendental;
+mod vop1;
+mod vop2;
+mod vop3;
+mod vop3p;
+mod vopc;
+
+use crate::isa::Op;
 
 pub use levels::Level;
 pub use mode::{Denorm, FloatMode, Round};
@@ -29,11 +50,13 @@ pub use mode::{Denorm, FloatMode, Round};
 /// - Input modifiers (neg, abs) are applied already; output modifiers (clamp on floats, omod) are the caller's.
 #[derive(Clone, Copy, Debug)]
 pub struct VArgs {
-    /// First row of the result. Accumulating instructions (`v_fmac`, `v_dot2c`) take the old value as a source.
+    /// First row of the result.
     pub dst: *mut u32,
     /// First row of a second vector result, or null.
     pub dst2: *mut u32,
-    /// First rows of the sources, in the instruction's source order.
+    /// First rows of the sources, in assembly order: the literal of `v_fmamk` is the second, that of `v_fmaak` the
+    /// third. An accumulating instruction (`v_fmac`, `v_mac`, `v_dot2c`) has the old value of its destination as the
+    /// third. Lane masks are not among them.
     pub src: [*const u32; 3],
     /// Lanes in a row: 32 or 64.
     pub lanes: u32,
@@ -58,3 +81,15 @@ pub struct VArgs {
 ///
 /// The arguments keep the contract of [`VArgs`], and the host has the [`Level`] that the handler was chosen for.
 pub type VHandler = unsafe fn(&VArgs) -> u64;
+
+/// The handler of a vector operation for a host level, or `None` if the operation has no semantics here: it is not a
+/// vector ALU operation, or moves data between lanes and is the interpreter's, or is not supported.
+///
+/// The level must be available on this host ([`Level::is_available`]) before the handler may be called.
+pub fn handler(op: Op, level: Level) -> Option<VHandler> {
+    vop1::handler(op, level)
+        .or_else(|| vop2::handler(op, level))
+        .or_else(|| vopc::handler(op, level))
+        .or_else(|| vop3::handler(op, level))
+        .or_else(|| vop3p::handler(op, level))
+}
