@@ -13,11 +13,17 @@
 //! A tier that compiles code would stand beside `code` and `run`: it needs the same [`Wave`],
 //! [`Context`] and [`Exit`], and may hand any instruction back to the loop.
 
+mod access;
+mod atomic;
+mod buffer;
 mod code;
 mod context;
 mod dpp;
+mod ds;
 mod fault;
+mod flat;
 mod hwreg;
+mod lane;
 mod lower;
 mod machine;
 mod microop;
@@ -26,6 +32,7 @@ mod rows;
 mod run;
 mod salu;
 mod scalars;
+mod smem;
 mod tlb;
 mod trace;
 pub mod valu;
