@@ -3,11 +3,13 @@
 //! In the order that one dispatch travels:
 //!
 //! - [`mem`]: simulated memory, translated and checked for every access.
+//! - [`isa`]: instructions, from bytes.
 #![no_std]
 
 extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+pub mod isa;
 pub mod mem;
 mod sync;

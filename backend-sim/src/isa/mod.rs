@@ -1,0 +1,19 @@
+//! Machine code: one instruction list, and everything that follows from it.
+//!
+//! - [`Op`]: operations, one per row of the list; [`Row`] says what the list knows about one.
+//! - [`Inst`]: a decoded instruction: operation, [`Format`], [`Operand`]s and [`Mods`].
+//! - [`Arch`]: whose encoding is meant.
+
+mod arch;
+mod inst;
+#[macro_use]
+mod list;
+mod op;
+mod operand;
+mod row;
+
+pub use arch::{Arch, ArchSet, Column, Lanes};
+pub use inst::{Cache, Dpp, DppCtrl, Format, Inst, Mods, Sdwa, Select, Unused};
+pub use op::Op;
+pub use operand::{InlineFloat, Operand};
+pub use row::{Code, Dir, Field, Flags, ImmKind, OperandDesc, Row, Type};
