@@ -1,10 +1,10 @@
 //! A deterministic software AMD GPU that executes real AMDGPU machine code, as a backend of the Rukh HSA runtime.
 //!
-//! In the order that a dispatch takes:
+//! In the order that one dispatch travels:
 //!
-//! - [`mem`]: the address map, and the only place that touches simulated memory.
+//! - [`mem`]: simulated memory, translated and checked for every access.
+//! - [`isa`]: instructions, from bytes.
 //! - [`exec`]: executes decoded instructions on wavefronts.
-//! - [`isa`]: machine code to instructions: the one instruction list.
 
 #![no_std]
 
@@ -15,3 +15,4 @@ extern crate std;
 pub mod exec;
 pub mod isa;
 pub mod mem;
+mod sync;

@@ -212,7 +212,7 @@ impl CodeCache {
         else {
             return Err(FetchError::Unmapped { va: pc });
         };
-        let mut micro = lower::lower(arch, level, &inst, &words, pc, page);
+        let mut micro = lower::lower(arch, level, &inst, pc, page);
         micro.slot = slot as u16;
         micro.len = (inst.len / 4).max(1);
         page.ops[slot] = micro;
@@ -252,7 +252,7 @@ fn snapshot(
     words: &mut [u32; SLOTS],
 ) -> Option<core::ops::Range<usize>> {
     let span = view.lookup(pc)?;
-    if !span.rights.allows(Access::Execute) {
+    if !span.rights.contains(Access::Execute.needs()) {
         return None;
     }
     let start = span.base.max(va).next_multiple_of(4);

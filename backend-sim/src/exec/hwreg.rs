@@ -7,7 +7,6 @@ use super::code::Page;
 use super::machine::Machine;
 use super::microop::{Flow, MicroOp};
 use super::scalars::{EXEC, FLAT_SCRATCH, FLAT_SCRATCH_GFX9, SCC, VCC, XNACK_MASK};
-use crate::isa::Generation;
 
 const MODE: u32 = 1;
 const STATUS: u32 = 2;
@@ -55,8 +54,8 @@ fn hw_id1(m: &Machine<'_>) -> u32 {
 }
 
 fn read(m: &Machine<'_>, id: u32) -> Option<u32> {
-    let generation = m.arch().generation();
-    let gfx9 = generation == Generation::Gfx9;
+    let gfx9 = m.is_gfx9();
+    let gfx12 = m.arch().is_gfx12_plus();
     Some(match id {
         MODE => m.wave.mode,
         STATUS => status(m),
@@ -79,9 +78,9 @@ fn read(m: &Machine<'_>, id: u32) -> Option<u32> {
         REG_XNACK_MASK if !gfx9 => m.wave.s[XNACK_MASK],
         HW_ID1 if !gfx9 => hw_id1(m),
         HW_ID2 if !gfx9 => 0,
-        SHADER_CYCLES if generation == Generation::Gfx12 => m.clock.cycles() as u32,
+        SHADER_CYCLES if gfx12 => m.clock.cycles() as u32,
         SHADER_CYCLES => m.clock.cycles() as u32 & 0xf_ffff,
-        SHADER_CYCLES_HI if generation == Generation::Gfx12 => (m.clock.cycles() >> 32) as u32,
+        SHADER_CYCLES_HI if gfx12 => (m.clock.cycles() >> 32) as u32,
         _ => return None,
     })
 }
@@ -147,7 +146,7 @@ pub(crate) fn setreg_imm(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow
 /// FLAT_SCRATCH: the address of the wave's private memory.
 pub(crate) fn flat_scratch(m: &Machine<'_>) -> u64 {
     // From gfx940 the register is architected (no SGPR pair shadows it), as on GFX11 and later.
-    if m.is_gfx9() && !m.arch().has_architected_flat_scratch() {
+    if m.is_gfx9() && !m.arch().is_gfx942_plus() {
         m.wave.pair(FLAT_SCRATCH_GFX9)
     } else {
         m.wave.pair(FLAT_SCRATCH)

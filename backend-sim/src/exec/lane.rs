@@ -13,12 +13,11 @@ use crate::isa::{Dir, Format, Inst, Mods, Op, Type};
 
 fn function(op: Op) -> Option<OpFn> {
     Some(match op {
-        Op::v_nop | Op::v_clrexcp | Op::v_pipeflush => nothing,
+        Op::v_nop => nothing,
         Op::v_readlane_b32 => readlane,
         Op::v_readfirstlane_b32 => readfirstlane,
         Op::v_writelane_b32 => writelane,
-        Op::v_swap_b32 => swap::<false>,
-        Op::v_swap_b16 => swap::<true>,
+        Op::v_swap_b32 => swap,
         Op::v_permlane16_b32 => permlane16::<false>,
         Op::v_permlanex16_b32 => permlane16::<true>,
         Op::v_permlane64_b32 => permlane64,
@@ -143,10 +142,7 @@ fn writelane(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     Flow::Next
 }
 
-fn swap<const HALF: bool>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    if HALF {
-        return m.unsupported(op, page, "v_swap_b16", "the instruction");
-    }
+fn swap(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     let exec = m.wave.exec();
     let second = row(m, op, 0);
     let mut first = [0; 64];

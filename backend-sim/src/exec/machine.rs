@@ -11,7 +11,7 @@ use super::run::Exit;
 use super::scalars::{EXEC, NULL, SCC, TRASH};
 use super::tlb::Tlb;
 use super::wave::Wave;
-use crate::isa::{Arch, Generation};
+use crate::isa::Arch;
 use crate::mem::{Access, MemoryView};
 
 /// A wave with everything that an instruction may touch.
@@ -36,7 +36,7 @@ impl Machine<'_> {
     }
 
     pub(crate) fn is_gfx9(&self) -> bool {
-        self.wave.arch.generation() == Generation::Gfx9
+        self.wave.arch.is_gfx9()
     }
 
     /// A 32-bit scalar source.

@@ -33,7 +33,7 @@ pub(crate) const ABSENT: u16 = 0xfffe;
 pub(crate) const VGPR: u16 = 0x100;
 
 /// One decoded instruction.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct MicroOp {
     pub(crate) run: OpFn,

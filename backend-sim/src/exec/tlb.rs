@@ -86,10 +86,8 @@ impl Tlb {
 /// The host address of `len` bytes at `va` inside a span.
 #[inline(always)]
 pub(crate) fn within(span: &Span, va: u64, len: u64, access: Access) -> Option<*mut u8> {
-    let offset = va.wrapping_sub(span.base);
-    let room = span.end - span.base;
-    if offset < room && len <= room - offset && span.rights.allows(access) {
-        Some(span.host.wrapping_add(offset as usize))
+    if span.contains(va, len) && span.rights.contains(access.needs()) {
+        Some(span.host_address(va))
     } else {
         None
     }

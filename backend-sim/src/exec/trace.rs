@@ -39,7 +39,7 @@ pub(super) fn report(tracer: &mut Tracer<'_>, wave: &Wave, op: &MicroOp, page: &
 impl fmt::Display for TraceEvent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lanes = if self.wave.lanes == 64 { crate::isa::Lanes::W64 } else { crate::isa::Lanes::W32 };
-        write!(f, "{:#012x}: {}", self.pc, self.inst.display(self.wave.arch, lanes))?;
+        write!(f, "{:#012x}: {}", self.pc, self.inst.text(self.wave.arch, lanes))?;
         let exec = self.wave.exec();
         let lane = if exec == 0 { 0 } else { exec.trailing_zeros() as usize };
         let rows = self.inst.op.row().operands();

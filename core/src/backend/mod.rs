@@ -1,0 +1,88 @@
+//! The seam: what a backend gives to the runtime.
+//!
+//! A backend is the sum of small, object-safe traits, one file each. It is asked on slow paths
+//! only: packets, indices and signal values are loads and stores on memory that the backend
+//! has mapped, and a doorbell is a register wherever the hardware has one.
+//!
+//! | trait | what it is for | must be written |
+//! |---|---|---|
+//! | [`Topology`] | which agents there are and what they can do | yes |
+//! | [`Memory`] | memory that host and devices share by address | yes |
+//! | [`Queues`] | hardware queues and their doorbells | yes |
+//! | [`Events`] | sleeping until a device has something to say | yes |
+//! | [`Clock`] | time, on the host and on a device | yes |
+//! | [`Dma`], [`Ipc`], [`Svm`], [`VirtualMemory`], [`Debug`], [`Profiling`] | what a device may offer besides | `impl Dma for MyBackend {}` answers not-supported |
+//!
+//! [`Backend`] is their sum and implements itself. Middleware (a tracer, a fault injector)
+//! implements the same traits and wraps any backend.
+
+mod clock;
+mod events;
+mod memory;
+mod optional;
+mod queues;
+mod topology;
+
+pub use clock::{Clock, ClockCounters};
+pub use events::{
+    EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareEvent,
+    MemoryFaultInfo, Timeout, WaitMode,
+};
+pub use memory::{
+    Allocation, BankId, Memory, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest,
+};
+pub use optional::{Debug, Dma, Ipc, NotSupported, Profiling, Svm, VirtualMemory};
+pub use queues::{
+    Doorbell, HardwareQueue, QueueCreateError, QueueHandle, QueueKind, QueuePriority, QueueRequest,
+    QueueUpdate, Queues,
+};
+pub use topology::{
+    AgentId, AgentInfo, AgentKind, CacheInfo, CacheKind, GpuInfo, HeapKind, LinkInfo, LinkKind,
+    MemoryBank, Name, SkipReason, SkippedAgent, Topology, TopologyError,
+};
+
+crate::impl_error!(
+    TopologyError,
+    MemoryError,
+    QueueCreateError,
+    EventError,
+    NotSupported
+);
+
+/// Everything that the runtime asks of a backend.
+///
+/// Implemented for whatever implements the parts; there is nothing to write.
+pub trait Backend:
+    Topology
+    + Memory
+    + Queues
+    + Events
+    + Clock
+    + Dma
+    + Ipc
+    + Svm
+    + VirtualMemory
+    + Debug
+    + Profiling
+    + Send
+    + Sync
+{
+}
+
+impl<T> Backend for T where
+    T: Topology
+        + Memory
+        + Queues
+        + Events
+        + Clock
+        + Dma
+        + Ipc
+        + Svm
+        + VirtualMemory
+        + Debug
+        + Profiling
+        + Send
+        + Sync
+        + ?Sized
+{
+}
