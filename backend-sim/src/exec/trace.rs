@@ -47,7 +47,7 @@ impl fmt::Display for TraceEvent<'_> {
             if desc.dir == Dir::Read {
                 continue;
             }
-            let words = u16::from(desc.ty.dwords());
+            let words = u16::from(super::lower::rows(desc.ty));
             match operand {
                 Operand::Vgpr(n) => {
                     write!(f, "  v{n}[{lane}/{}] =", exec.count_ones())?;

@@ -8,7 +8,7 @@ mod operand;
 mod scalar;
 mod vector;
 
-pub(crate) use operand::{constant, destination, scalar_index, source};
+pub(crate) use operand::{constant, destination, rows, scalar_index, source};
 
 use super::code::Page;
 use super::machine::Machine;
@@ -83,8 +83,8 @@ pub(crate) fn lower(arch: Arch, level: Level, inst: &Inst, pc: u64, page: &mut P
         micro.run = unsupported;
         micro
     });
-    for (operand, desc) in operands(inst) {
-        operand::need(&mut micro, operand, desc.ty.dwords());
+    for (index, &operand) in inst.operands.iter().enumerate() {
+        operand::need(&mut micro, operand, rows(inst.operand_type(index)));
     }
     micro
 }

@@ -2,7 +2,7 @@
 
 use super::super::microop::{ABSENT, CONST, MicroOp, VGPR};
 use super::super::scalars as at;
-use crate::isa::{Operand, Type};
+use crate::isa::{Lanes, Operand, Type};
 
 /// The entry of the scalar file that an operand names.
 pub(crate) fn scalar_index(operand: Operand) -> Option<usize> {
@@ -36,7 +36,7 @@ pub(crate) fn scalar_index(operand: Operand) -> Option<usize> {
 /// in the operand's format; a literal is the high half of a double and is otherwise extended with zeros, or with
 /// its sign for signed 64-bit integers.
 pub(crate) fn constant(operand: Operand, ty: Type) -> Option<u64> {
-    let wide = ty.dwords() == 2;
+    let wide = rows(ty) == 2;
     Some(match operand {
         Operand::Int(n) => {
             let value = i64::from(n);
@@ -63,6 +63,12 @@ pub(crate) fn constant(operand: Operand, ty: Type) -> Option<u64> {
         Operand::Imm(value) => u64::from(value as u32),
         _ => return None,
     })
+}
+
+/// Registers of a vector operand. Operands whose size follows the wave's are the smaller here; their
+/// instructions check the rest when they are executed.
+pub(crate) const fn rows(ty: Type) -> u8 {
+    ty.dwords(Lanes::W64)
 }
 
 /// A source: its place, and its value if it is a constant.

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::{Cx, Ext, Lowered, destination, source};
+use super::{Cx, Ext, Lowered, destination, rows, source};
 use crate::exec::code::Page;
 use crate::exec::dpp::{Pattern, Permute};
 use crate::exec::lane::dual;
@@ -142,7 +142,7 @@ fn place_sources(micro: &mut MicroOp, shape: &Shape, page: &mut Page) {
 
 /// Chooses among the functions for instructions without modifiers.
 fn finish_plain(micro: &mut MicroOp, shape: &Shape, clamp: bool) {
-    let dst_rows = shape.dst_ty.map_or(0, Type::dwords);
+    let dst_rows = shape.dst_ty.map_or(0, rows);
     let mut flags = 0;
     if clamp {
         flags |= CLAMP;
@@ -158,7 +158,7 @@ fn finish_plain(micro: &mut MicroOp, shape: &Shape, clamp: bool) {
         flags |= WIDE_DST;
     }
     for i in 0..shape.sources {
-        let rows = u16::from(shape.ty[i].dwords());
+        let rows = u16::from(rows(shape.ty[i]));
         if rows == 2 {
             flags |= WIDE_SRC0 << i;
         }
@@ -195,7 +195,7 @@ fn form(arch: Arch, inst: &Inst, shape: &Shape) -> Result<VectorForm, &'static s
     Ok(VectorForm {
         src,
         sources: shape.sources as u8,
-        dst_rows: shape.dst_ty.map_or(0, Type::dwords),
+        dst_rows: shape.dst_ty.map_or(0, rows),
         out: out_form(arch, inst, shape),
         dpp: mods.dpp.map(permute),
         mask_in: shape.mask_in,
@@ -227,8 +227,7 @@ fn is_mix(op: Op) -> bool {
 
 fn source_form(inst: &Inst, mods: &Mods, i: usize, ty: Type) -> SrcForm {
     let bit = |bits: u8| bits >> i & 1 != 0;
-    let rows = ty.dwords();
-    let mut form = SrcForm::plain(rows);
+    let mut form = SrcForm::plain(rows(ty));
     let (neg, abs) = (bit(mods.neg), bit(mods.abs));
     if inst.format == Format::Vop3p {
         if is_mix(inst.op) {
