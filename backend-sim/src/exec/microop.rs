@@ -16,6 +16,8 @@ pub(crate) enum Flow {
     Stop,
     /// The slot is not decoded yet.
     Decode,
+    /// Vector register indexing was switched on: go on with the next instruction, the slow way.
+    Indexed,
     /// Code may have changed: compare what is cached with memory, then go on.
     Refresh,
 }

@@ -6,8 +6,8 @@ use super::code::{CodeCache, FetchError, SLOTS};
 use super::context::Context;
 use super::fault::{Fault, FaultKind};
 use super::machine::{Machine, slot_in};
-use super::microop::Flow;
-use super::scalars::{PRIVATE_BASE, PRIVATE_LIMIT, SHARED_BASE, SHARED_LIMIT};
+use super::microop::{Flow, MicroOp, VGPR};
+use super::scalars::{M0, PRIVATE_BASE, PRIVATE_LIMIT, SHARED_BASE, SHARED_LIMIT};
 use super::trace::{self, Tracer};
 use super::wave::Wave;
 use crate::mem::{Access, MemoryView};
@@ -63,10 +63,15 @@ pub fn run(wave: &mut Wave, cx: &mut Context<'_>, budget: u64) -> Exit {
         target: 0,
         exit: None,
     };
-    match cx.trace.as_deref_mut() {
-        None => steps::<false>(&mut machine, cx.code, budget, None),
-        Some(tracer) => steps::<true>(&mut machine, cx.code, budget, Some(tracer)),
+    if cx.trace.is_none() && machine.wave.gpr_index.is_none() {
+        match steps::<false>(&mut machine, cx.code, budget, None) {
+            Ok(exit) => return exit,
+            // Vector register indexing is rare; the loop that knows it takes over.
+            Err(Indexed) => {}
+        }
     }
+    let tracer = cx.trace.as_deref_mut();
+    steps::<true>(&mut machine, cx.code, budget, tracer).unwrap_or(Exit::Budget)
 }
 
 /// Executes one instruction.
@@ -74,12 +79,16 @@ pub fn step(wave: &mut Wave, cx: &mut Context<'_>) -> Exit {
     run(wave, cx, 0)
 }
 
-fn steps<const TRACE: bool>(
+/// Vector register indexing was switched on.
+struct Indexed;
+
+/// The loop. `SLOW` is the one that traces and that knows vector register indexing.
+fn steps<const SLOW: bool>(
     m: &mut Machine<'_>,
     code: &mut CodeCache,
     budget: u64,
     mut tracer: Option<&mut Tracer<'_>>,
-) -> Exit {
+) -> Result<Exit, Indexed> {
     let single = budget <= 1;
     let start = m.wave.retired;
     let mut pc = m.wave.pc;
@@ -113,11 +122,18 @@ fn steps<const TRACE: bool>(
                 break 'pages register_fault(m.wave, va, op.need);
             }
             count += 1;
-            if TRACE && op.len != 0 {
-                m.wave.pc = page.va + slot as u64 * 4;
-            }
-            let flow = (op.run)(m, op, page);
-            if TRACE
+            let flow = if SLOW && m.wave.gpr_index.is_some() && op.handler.is_some() {
+                match indexed(m.wave, op) {
+                    Ok(op) => (op.run)(m, &op, page),
+                    Err(number) => {
+                        pc = page.va + slot as u64 * 4;
+                        break 'pages register_fault(m.wave, pc, number + 1);
+                    }
+                }
+            } else {
+                (op.run)(m, op, page)
+            };
+            if SLOW
                 && flow != Flow::Decode
                 && let Some(tracer) = tracer.as_deref_mut()
             {
@@ -159,6 +175,18 @@ fn steps<const TRACE: bool>(
                     }
                     continue 'pages;
                 }
+                Flow::Indexed => {
+                    pc = page.va + slot as u64 * 4 + u64::from(op.len) * 4;
+                    if single {
+                        break 'pages Exit::Budget;
+                    }
+                    if !SLOW {
+                        m.wave.pc = pc;
+                        m.wave.retired = start + count;
+                        return Err(Indexed);
+                    }
+                    continue 'pages;
+                }
                 Flow::Refresh => {
                     pc = page.va + slot as u64 * 4 + u64::from(op.len) * 4;
                     code.validate(m.view);
@@ -172,7 +200,29 @@ fn steps<const TRACE: bool>(
     };
     m.wave.pc = pc;
     m.wave.retired = start + count;
-    exit
+    Ok(exit)
+}
+
+/// A vector instruction's micro-op with M0's index added to the operands that are relative; or the
+/// number of a register that the wave does not have.
+fn indexed(wave: &Wave, op: &MicroOp) -> Result<MicroOp, u32> {
+    let mut op = *op;
+    let enabled = wave.gpr_index.unwrap_or(0);
+    let index = (wave.s[M0] & 0xff) as u16;
+    let limit = wave.rows.vgprs();
+    let MicroOp { src: [a, b, c], dst, .. } = &mut op;
+    for (at, register) in [a, b, c, dst].into_iter().enumerate() {
+        let vector = (VGPR..VGPR + 256).contains(register);
+        if vector && enabled >> at & 1 != 0 {
+            // Wide operands of indexed instructions do not exist: compilers index v_mov_b32.
+            let number = *register - VGPR + index;
+            if number >= limit {
+                return Err(u32::from(number));
+            }
+            *register = VGPR + number;
+        }
+    }
+    Ok(op)
 }
 
 #[cold]

@@ -60,6 +60,9 @@ pub struct Wave {
     pub(crate) ids: WaveIds,
     pub(crate) retired: u64,
     pub(crate) ended: bool,
+    /// Vector register indexing of GFX9, when it is on: which of sources 0 to 2 (bits 0 to 2) and
+    /// the destination (bit 3) are relative to M0.
+    pub(crate) gpr_index: Option<u8>,
 }
 
 impl Wave {
@@ -83,6 +86,7 @@ impl Wave {
             ids: config.ids,
             retired: 0,
             ended: false,
+            gpr_index: None,
         };
         wave.reset(config);
         wave
@@ -103,6 +107,7 @@ impl Wave {
         self.ids = config.ids;
         self.retired = 0;
         self.ended = false;
+        self.gpr_index = None;
         self.set_mode(config.mode);
         self.set_exec(self.lane_mask());
     }
@@ -191,6 +196,12 @@ impl Wave {
     /// VCC.
     pub fn vcc(&self) -> u64 {
         self.pair(VCC)
+    }
+
+    /// FLAT_SCRATCH where it is no SGPR pair (GFX10 and later, gfx942): the address of the
+    /// wave's private memory. Set at the start of a wave where it is architected.
+    pub fn set_flat_scratch(&mut self, address: u64) {
+        self.set_pair(super::scalars::FLAT_SCRATCH, address);
     }
 
     /// SCC.

@@ -146,5 +146,6 @@ pub(crate) fn lookup(op: Op) -> Option<OpFn> {
         .or_else(|| sop1::lookup(op))
         .or_else(|| sop1::lookup_control(op))
         .or_else(|| sopc::lookup(op))
+        .or_else(|| (op == Op::s_set_gpr_idx_on).then_some(sop1::gpr_index_on as OpFn))
         .or_else(|| sopk::lookup(op))
 }

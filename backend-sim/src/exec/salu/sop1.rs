@@ -4,6 +4,7 @@ use super::{NonZero, scalar_ops};
 use crate::exec::code::Page;
 use crate::exec::machine::{Machine, next_pc};
 use crate::exec::microop::{Flow, MicroOp, OpFn};
+use crate::exec::run::Exit;
 use crate::exec::scalars::{M0, SCC};
 use crate::isa::Op;
 
@@ -228,6 +229,52 @@ fn movreld<const WIDE: bool>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flo
     Flow::Next
 }
 
+/// The work-group's own barrier (-1) is where s_barrier_wait stops; named barriers are others.
+fn barrier_signal(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    if m.s32(op, 0) == u32::MAX {
+        Flow::Next
+    } else {
+        m.unsupported(op, page, "s_barrier_signal", "a named barrier")
+    }
+}
+
+fn sleep_var(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let cycles = 64 * (m.s32(op, 0) & 0x7f);
+    m.stop(Exit::Sleeping { cycles })
+}
+
+/// Messages that answer: the clock is the one that a program can ask for without a driver.
+fn sendmsg_rtn<const WIDE: bool>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    const GET_REALTIME: u64 = 131;
+    if op.k[0] & 0xff != GET_REALTIME {
+        let name = if WIDE { "s_sendmsg_rtn_b64" } else { "s_sendmsg_rtn_b32" };
+        return m.unsupported(op, page, name, "this message");
+    }
+    let now = m.clock.realtime();
+    if WIDE {
+        m.put64(op.dst, now);
+    } else {
+        m.put32(op.dst, now as u32);
+    }
+    Flow::Next
+}
+
+/// The index of vector register indexing is in the low byte of M0.
+fn gpr_index(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let index = m.s32(op, 0) & 0xff;
+    m.wave.s[M0] = m.wave.s[M0] & !0xff | index;
+    Flow::Next
+}
+
+/// Switches vector register indexing on: from here the run loop adds M0's index to the vector registers of the
+/// operands that the immediate names.
+pub(crate) fn gpr_index_on(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let enabled = op.k[1] as u32 & 15;
+    m.wave.s[M0] = m.s32(op, 0) & 0xff | enabled << 12;
+    m.wave.gpr_index = Some(enabled as u8);
+    Flow::Indexed
+}
+
 /// SOP1 semantics that touch more than their operands.
 pub(crate) fn lookup_control(op: Op) -> Option<OpFn> {
     let run: OpFn = match op {
@@ -240,6 +287,11 @@ pub(crate) fn lookup_control(op: Op) -> Option<OpFn> {
         Op::s_getpc_b64 => getpc,
         Op::s_setpc_b64 => setpc,
         Op::s_swappc_b64 => swappc,
+        Op::s_barrier_signal => barrier_signal,
+        Op::s_sleep_var => sleep_var,
+        Op::s_sendmsg_rtn_b32 => sendmsg_rtn::<false>,
+        Op::s_sendmsg_rtn_b64 => sendmsg_rtn::<true>,
+        Op::s_set_gpr_idx_idx => gpr_index,
         Op::s_movrels_b32 => movrels::<false>,
         Op::s_movrels_b64 => movrels::<true>,
         Op::s_movreld_b32 => movreld::<false>,

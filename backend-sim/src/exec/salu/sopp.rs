@@ -59,6 +59,11 @@ fn sleep(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
 }
 
 fn sendmsg(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    // The wave is about to end and gives its registers back early: nothing to do here.
+    const DEALLOC_VGPRS: u64 = 3;
+    if op.k[0] & 0xff == DEALLOC_VGPRS && m.arch().is_gfx11_plus() {
+        return Flow::Next;
+    }
     let payload = m.wave.s[M0];
     m.stop(Exit::Message { message: op.k[0] as u16, payload })
 }
@@ -83,6 +88,20 @@ fn icache_inv(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
     Flow::Refresh
 }
 
+fn gpr_index_off(m: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
+    m.wave.gpr_index = None;
+    Flow::Next
+}
+
+fn gpr_index_mode(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    // M0 holds the enabled operands beside the index.
+    m.wave.s[M0] = m.wave.s[M0] & !0xf000 | (op.k[0] as u32 & 15) << 12;
+    if m.wave.gpr_index.is_some() {
+        m.wave.gpr_index = Some(op.k[0] as u8 & 15);
+    }
+    Flow::Next
+}
+
 /// s_round_mode and s_denorm_mode write their nibble of MODE.
 fn round_mode(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     let mode = m.wave.mode & !0xf | op.k[0] as u32 & 0xf;
@@ -100,19 +119,26 @@ fn denorm_mode(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
 pub(crate) fn lookup(op: Op) -> Option<OpFn> {
     let run: OpFn = match op {
         Op::s_endpgm | Op::s_endpgm_saved | Op::s_endpgm_ordered_ps_done => endpgm,
-        Op::s_barrier => barrier,
+        // A wave that signals goes on to its wait, where it stops: the signal itself has no effect of
+        // its own (`sop1`).
+        Op::s_barrier | Op::s_barrier_wait => barrier,
         Op::s_sleep => sleep,
         Op::s_sendmsg => sendmsg,
         Op::s_sendmsghalt => sendmsghalt,
         Op::s_sethalt => sethalt,
         Op::s_trap => trap,
         Op::s_icache_inv => icache_inv,
+        Op::s_set_gpr_idx_off => gpr_index_off,
+        Op::s_set_gpr_idx_mode => gpr_index_mode,
         Op::s_round_mode => round_mode,
         Op::s_denorm_mode => denorm_mode,
         // Memory instructions complete in order, and time is not modelled.
         Op::s_nop | Op::s_waitcnt | Op::s_waitcnt_depctr | Op::s_delay_alu | Op::s_clause
+        | Op::s_wait_loadcnt | Op::s_wait_storecnt | Op::s_wait_samplecnt | Op::s_wait_bvhcnt
+        | Op::s_wait_expcnt | Op::s_wait_dscnt | Op::s_wait_kmcnt | Op::s_wait_loadcnt_dscnt
+        | Op::s_wait_storecnt_dscnt | Op::s_wait_alu | Op::s_singleuse_vdst
         | Op::s_setprio | Op::s_setkill | Op::s_incperflevel | Op::s_decperflevel
-        | Op::s_ttracedata | Op::s_ttracedata_imm | Op::s_inst_prefetch | Op::s_code_end
+        | Op::s_ttracedata | Op::s_ttracedata_imm | Op::s_inst_prefetch
         | Op::s_wakeup | Op::s_wait_idle | Op::s_wait_event => nothing,
         _ => return None,
     };
