@@ -214,7 +214,9 @@ impl Machine<'_> {
         let to = self.wave.rows.ptr(dst - VGPR);
         let lds = &*self.lds;
         if spec.bytes >= 4 && mask == self.wave.lane_mask() {
-            let reach = offsets[..lanes].iter().fold(0, |reach, &offset| reach.max(offset));
+            let reach = offsets[..lanes]
+                .iter()
+                .fold(0, |reach, &offset| reach.max(offset));
             if u64::from(reach) + u64::from(spec.bytes) <= lds.len() as u64 {
                 let from = lds.as_ptr();
                 for word in 0..words {
@@ -279,7 +281,11 @@ impl Machine<'_> {
         let size = if wide { 8 } else { 4 };
         for lane in Lanes(mask) {
             let a = self.lane_value(data[0], wide, lane);
-            let b = if what.two_values() { self.lane_value(data[1], wide, lane) } else { 0 };
+            let b = if what.two_values() {
+                self.lane_value(data[1], wide, lane)
+            } else {
+                0
+            };
             let at = offsets[lane] as usize;
             let mut old = 0u64;
             if let Some(bytes) = self.lds.get_mut(at..at + size) {
@@ -301,7 +307,12 @@ impl Machine<'_> {
 
     /// One lane of a register or pair.
     pub(crate) fn lane_value(&self, src: u16, wide: bool, lane: usize) -> u64 {
-        let word = |src: u16| self.wave.rows.row(src - VGPR).map_or(0, |row| u64::from(row[lane]));
+        let word = |src: u16| {
+            self.wave
+                .rows
+                .row(src - VGPR)
+                .map_or(0, |row| u64::from(row[lane]))
+        };
         if src < VGPR || src == ABSENT {
             0
         } else if wide {
@@ -493,7 +504,11 @@ fn append<const ADD: bool>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow 
         let mut value = [0; 4];
         value.copy_from_slice(bytes);
         old = u32::from_le_bytes(value);
-        let new = if ADD { old.wrapping_add(count) } else { old.wrapping_sub(count) };
+        let new = if ADD {
+            old.wrapping_add(count)
+        } else {
+            old.wrapping_sub(count)
+        };
         bytes.copy_from_slice(&new.to_le_bytes());
     }
     write_active(m, op.dst, &[old; 64], exec);
@@ -516,4 +531,3 @@ fn write_addtid(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     m.lds_store(op.src[1], B4, &offsets, exec);
     Flow::Next
 }
-

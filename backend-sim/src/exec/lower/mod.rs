@@ -59,7 +59,12 @@ pub(crate) type Lowered = Result<MicroOp, &'static str>;
 
 /// Makes the micro-op of an instruction.
 pub(crate) fn lower(arch: Arch, level: Level, inst: &Inst, pc: u64, page: &mut Page) -> MicroOp {
-    let mut cx = Cx { arch, level, page, pc };
+    let mut cx = Cx {
+        arch,
+        level,
+        page,
+        pc,
+    };
     let lowered = match inst.format {
         Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
             scalar::lower(&mut cx, inst)
@@ -127,14 +132,18 @@ pub fn supported(op: Op, arch: Arch) -> bool {
     }
     match row.format {
         Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk => salu::lookup(op).is_some(),
-        Format::Sopp => salu::sopp::branch(op).or_else(|| salu::sopp::lookup(op)).is_some(),
+        Format::Sopp => salu::sopp::branch(op)
+            .or_else(|| salu::sopp::lookup(op))
+            .is_some(),
         Format::Smem => smem::supported(op),
         Format::Vop1
         | Format::Vop2
         | Format::Vopc
         | Format::Vop3
         | Format::Vop3p
-        | Format::Vopd => lane::supported(op) || super::valu::handler(op, Level::Baseline).is_some(),
+        | Format::Vopd => {
+            lane::supported(op) || super::valu::handler(op, Level::Baseline).is_some()
+        }
         Format::Ds => ds::supported(op),
         Format::Flat | Format::Global | Format::Scratch => flat::supported(op),
         Format::Mubuf | Format::Mtbuf => buffer::supported(op),
