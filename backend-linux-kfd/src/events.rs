@@ -266,18 +266,22 @@ impl<P: KfdPort> Events for KfdBackend<P> {
 
     fn destroy_event(&self, event: EventId) -> Result<(), EventError> {
         let mut table = self.events.lock(&self.park);
-        if table.events.remove(&event.0).is_none() {
+        if !table.events.contains_key(&event.0) {
             return Err(EventError::NoEvent(event));
         }
-        if self.kfd.inherited() {
-            return Ok(());
-        }
-        self.kfd
-            .call(&mut DestroyEvent {
+        if !self.kfd.inherited() {
+            let answer = self.kfd.call(&mut DestroyEvent {
                 event_id: event.0,
                 pad: 0,
-            })
-            .map_err(|error| os(&error))
+            });
+            match answer {
+                // One that the driver does not know is gone, which is what was asked for.
+                Err(error) if error.errno() != EINVAL => return Err(os(&error)),
+                _ => {}
+            }
+        }
+        table.events.remove(&event.0);
+        Ok(())
     }
 
     fn mailbox(&self, event: EventId) -> u64 {

@@ -56,6 +56,14 @@ pub(crate) struct QueueTable {
     last: u64,
 }
 
+impl QueueTable {
+    fn insert(&mut self, queue: Queue) -> u64 {
+        self.last += 1;
+        self.queues.insert(self.last, queue);
+        self.last
+    }
+}
+
 const fn priority(priority: QueuePriority) -> u32 {
     match priority {
         QueuePriority::Low => 0,
@@ -308,17 +316,6 @@ impl<P: KfdPort> Queues for KfdBackend<P> {
                 },
                 _ => os(&error),
             })?;
-        let register = match self.doorbell(index, gpu, argument.doorbell_offset) {
-            Ok(register) => register,
-            Err(error) => {
-                if self.destroy_id(argument.queue_id).is_err() {
-                    // The driver may still use the buffers: they stay until the backend goes.
-                    parts.used.clear();
-                    parts.own.clear();
-                }
-                return Err(error);
-            }
-        };
         let queue = Queue {
             id: argument.queue_id,
             ring: request.ring,
@@ -327,12 +324,20 @@ impl<P: KfdPort> Queues for KfdBackend<P> {
             own: core::mem::take(&mut parts.own),
             _reasons: reasons,
         };
-        let mut table = self.queues.lock(&self.park);
-        table.last += 1;
-        let handle = table.last;
-        table.queues.insert(handle, queue);
+        let register = match self.doorbell(index, gpu, argument.doorbell_offset) {
+            Ok(register) => register,
+            Err(error) => {
+                if self.destroy_id(queue.id).is_ok() {
+                    (parts.used, parts.own) = (queue.used, queue.own);
+                } else {
+                    // The driver may still use the buffers: it is destroyed when the backend goes.
+                    self.queues.lock(&self.park).insert(queue);
+                }
+                return Err(error);
+            }
+        };
         Ok(HardwareQueue {
-            handle: QueueHandle(handle),
+            handle: QueueHandle(self.queues.lock(&self.park).insert(queue)),
             doorbell: Doorbell::Mmio(register),
         })
     }
