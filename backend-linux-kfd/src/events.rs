@@ -368,6 +368,7 @@ impl<P: KfdPort> Events for KfdBackend<P> {
         for (kind, data) in kinds.iter().zip(&data) {
             self.report(*kind, data, report);
         }
+        self.report_exceptions(report);
         Ok(EventOutcome::Raised)
     }
 }

@@ -5,7 +5,9 @@
 //! one thread at a time (whichever waits first) sleeps here on behalf of all that wait.
 
 use super::park::{Park, SpinPark};
+use super::queues::QueueHandle;
 use super::topology::AgentId;
+use crate::queue::QueueStatus;
 use thiserror_no_std::Error;
 
 /// An event. Ids are small numbers that a device writes to a mailbox.
@@ -91,6 +93,9 @@ pub enum EventReport {
     Memory(AgentId, MemoryFaultInfo),
     /// A hardware exception on an agent.
     Hardware(AgentId, HardwareEvent),
+    /// A queue was stopped, and the driver says why: newer packet processors report to it instead of to the queue's
+    /// inactive signal.
+    Queue(QueueHandle, QueueStatus),
 }
 
 /// Why an event cannot be had or waited for.
