@@ -38,6 +38,19 @@ pub(crate) struct Page {
 }
 
 impl Page {
+    /// A page with nothing readable.
+    pub(crate) fn empty(va: u64) -> Page {
+        Page {
+            va,
+            ops: (0..SLOTS as u16).map(MicroOp::undecoded).collect::<Vec<_>>().into(),
+            ext: Vec::new(),
+            consts: Vec::new(),
+            const_index: BTreeMap::new(),
+            words: Box::new([0; SLOTS]),
+            readable: 0..0,
+        }
+    }
+
     /// The index of a constant's rows.
     pub(crate) fn constant(&mut self, value: u64) -> u32 {
         let consts = &mut self.consts;
@@ -93,7 +106,8 @@ impl CodeCache {
         self.arch
     }
 
-    pub(crate) fn level(&self) -> Level {
+    /// The level of its vector handlers.
+    pub fn level(&self) -> Level {
         self.level
     }
 
@@ -168,15 +182,7 @@ impl CodeCache {
         let mut words = Box::new([0u32; SLOTS]);
         let readable =
             snapshot(view, va, pc, &mut words).ok_or(FetchError::Unmapped { va: pc })?;
-        let page = Box::new(Page {
-            va,
-            ops: (0..SLOTS as u16).map(MicroOp::undecoded).collect::<Vec<_>>().into(),
-            ext: Vec::new(),
-            consts: Vec::new(),
-            const_index: BTreeMap::new(),
-            words,
-            readable,
-        });
+        let page = Box::new(Page { words, readable, ..Page::empty(va) });
         let at = match self.index.get(&va) {
             Some(&at) => at,
             None => self.free.pop().unwrap_or_else(|| {

@@ -8,7 +8,7 @@ use super::fault::{Fault, FaultKind};
 use super::microop::{CONST, Flow, MicroOp};
 use super::rows::Temps;
 use super::run::Exit;
-use super::scalars::{EXEC, NULL, SCC, TRASH};
+use super::scalars::SCC;
 use super::tlb::Tlb;
 use super::wave::Wave;
 use crate::isa::Arch;
@@ -71,11 +71,6 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    pub(crate) fn set_exec(&mut self, mask: u64) {
-        self.wave.set_mask(EXEC, mask);
-    }
-
-    #[inline(always)]
     pub(crate) fn jump(&mut self, target: u64) -> Flow {
         self.target = target;
         Flow::Jump
@@ -135,9 +130,4 @@ pub(crate) fn next_pc(op: &MicroOp, page: &Page) -> u64 {
 pub(crate) fn slot_in(page: &Page, va: u64) -> Option<usize> {
     let offset = va.wrapping_sub(page.va);
     if offset < PAGE { Some(offset as usize / 4) } else { None }
-}
-
-/// Where a scalar destination is written: the null register swallows.
-pub(crate) fn writable(index: usize) -> u16 {
-    if index == NULL { TRASH as u16 } else { index as u16 }
 }
