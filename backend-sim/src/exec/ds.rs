@@ -303,47 +303,6 @@ impl Machine<'_> {
     }
 }
 
-/// Loads sixteen lanes: neighbours in one copy, equal addresses once, others one by one. Tiles in
-/// LDS make whole waves irregular, but rarely sixteen lanes.
-///
-/// # Safety
-/// Every offset leaves `words` dwords to read after `lds`; `to` and `words` rows of `lanes` dwords from there on
-/// are valid to write for sixteen lanes.
-#[inline(always)]
-unsafe fn load_chunk(
-    lds: *const u8,
-    offsets: &[u32; 16],
-    to: *mut u32,
-    words: usize,
-    lanes: usize,
-) {
-    let first = offsets[0];
-    let (mut differs, mut gaps) = (0, 0);
-    for (lane, &offset) in offsets.iter().enumerate() {
-        differs |= offset ^ first;
-        gaps |= offset ^ first.wrapping_add(lane as u32 * 4);
-    }
-    for word in 0..words {
-        // SAFETY: the caller's word on both pointers.
-        unsafe {
-            let from = lds.add(word * 4);
-            let to = to.add(word * lanes);
-            if differs == 0 {
-                let value = u32::from_le(from.add(first as usize).cast::<u32>().read_unaligned());
-                to.cast::<[u32; 16]>().write([value; 16]);
-            } else if gaps == 0 {
-                let row = from.add(first as usize).cast::<[u32; 16]>().read_unaligned();
-                to.cast::<[u32; 16]>().write(row.map(u32::from_le));
-            } else {
-                for (lane, &offset) in offsets.iter().enumerate() {
-                    let at = from.add(offset as usize).cast::<u32>();
-                    *to.add(lane) = u32::from_le(at.read_unaligned());
-                }
-            }
-        }
-    }
-}
-
 /// How the addresses of sixteen lanes lie: tiles in LDS make whole waves irregular, but rarely sixteen
 /// lanes.
 enum Run {
