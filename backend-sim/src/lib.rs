@@ -2,14 +2,23 @@
 //!
 //! In the order that one dispatch travels:
 //!
-//! - [`mem`]: simulated memory, translated and checked for every access.
-//! - [`isa`]: instructions, from bytes.
+//! 1. [`mem`]: simulated memory, translated and checked for every access.
+//! 2. `cp`: the packet processor, which consumes queues; `grid` cuts a dispatch into waves; `sched`
+//!    gives them turns.
+//! 3. [`isa`]: instructions, from bytes.
+//! 4. [`device`]: the devices of a system, and what is reported when something goes wrong;
+//!    [`profile`] has their figures.
 #![no_std]
 
 extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+mod cp;
+pub mod device;
+mod grid;
 pub mod isa;
 pub mod mem;
+pub mod profile;
+mod sched;
 mod sync;

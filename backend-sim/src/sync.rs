@@ -2,7 +2,7 @@
 
 #[cfg(feature = "std")]
 mod imp {
-    use std::sync::{Mutex as StdMutex, MutexGuard, PoisonError};
+    use std::sync::{Mutex as StdMutex, MutexGuard, PoisonError, TryLockError};
 
     /// A mutual exclusion lock that a panicking holder does not poison: what it guards is kept
     /// consistent at every step.
@@ -18,6 +18,15 @@ mod imp {
         /// Waits for the lock.
         pub fn lock(&self) -> MutexGuard<'_, T> {
             self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+
+        /// The lock, unless somebody has it.
+        pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            match self.0.try_lock() {
+                Ok(guard) => Some(guard),
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            }
         }
     }
 }
@@ -37,6 +46,11 @@ mod imp {
         /// Waits for the lock.
         pub fn lock(&self) -> spin::MutexGuard<'_, T> {
             self.0.lock()
+        }
+
+        /// The lock, unless somebody has it.
+        pub fn try_lock(&self) -> Option<spin::MutexGuard<'_, T>> {
+            self.0.try_lock()
         }
     }
 }
