@@ -2,11 +2,12 @@
 //!
 //! In the order that one dispatch travels:
 //!
-//! 1. [`mem`]: simulated memory, translated and checked for every access.
+//! 1. [`backend`]: [`SimBackend`], the devices behind core's seam.
 //! 2. `cp`: the packet processor, which consumes queues; `grid` cuts a dispatch into waves; `sched`
 //!    gives them turns.
 //! 3. [`isa`]: instructions, from bytes.
-//! 4. [`device`]: the devices of a system, and what is reported when something goes wrong;
+//! 4. [`mem`]: simulated memory, translated and checked for every access.
+//! 5. [`device`]: the devices of a system, and what is reported when something goes wrong;
 //!    [`profile`] has their figures.
 #![no_std]
 
@@ -14,6 +15,7 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+pub mod backend;
 mod cp;
 pub mod device;
 mod grid;
@@ -22,3 +24,5 @@ pub mod mem;
 pub mod profile;
 mod sched;
 mod sync;
+
+pub use backend::{Mode, SimBackend, SimConfig};

@@ -20,6 +20,11 @@ mod imp {
             self.0.lock().unwrap_or_else(PoisonError::into_inner)
         }
 
+        /// The value, of a lock that nobody else can hold.
+        pub fn get_mut(&mut self) -> &mut T {
+            self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+        }
+
         /// The lock, unless somebody has it.
         pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
             match self.0.try_lock() {
@@ -46,6 +51,11 @@ mod imp {
         /// Waits for the lock.
         pub fn lock(&self) -> spin::MutexGuard<'_, T> {
             self.0.lock()
+        }
+
+        /// The value, of a lock that nobody else can hold.
+        pub fn get_mut(&mut self) -> &mut T {
+            self.0.get_mut()
         }
 
         /// The lock, unless somebody has it.

@@ -128,15 +128,17 @@ impl QueueTable {
         answer
     }
 
-    /// Takes a queue out. It must have been abandoned and drained.
-    pub(crate) fn remove(&self, handle: QueueHandle) {
+    /// Takes a queue out, which must have been abandoned and drained. True if it was there.
+    pub(crate) fn remove(&self, handle: QueueHandle) -> bool {
         let Some((_, slot)) = self.slot(handle) else {
-            return;
+            return false;
         };
         let mut queue = slot.queue.lock();
-        if queue.take_if(|q| q.handle == handle).is_some() {
+        let found = queue.take_if(|q| q.handle == handle).is_some();
+        if found {
             slot.generation.fetch_add(1, Ordering::SeqCst);
         }
+        found
     }
 
     /// A doorbell: packets up to `value` are ready. False if there is no such queue.

@@ -6,6 +6,6 @@ mod fault;
 mod system;
 
 pub(crate) use clock::SimClock;
-pub(crate) use events::MAX_EVENTS;
+pub(crate) use events::{MAX_EVENTS, Wait};
 pub use fault::{FaultCause, FaultReport, PacketError, QueueCode, WaveFault};
 pub(crate) use system::{Gpu, System};

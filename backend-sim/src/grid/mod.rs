@@ -5,8 +5,6 @@ mod kernel;
 mod lanes;
 mod shape;
 
-pub(crate) use kernel::{
-    Kernel, QueueContext, START_SGPRS, descriptor, prepare, shape, uses_scratch,
-};
+pub(crate) use kernel::{Kernel, QueueContext, START_SGPRS, descriptor, prepare, shape};
 pub(crate) use lanes::{IdRow, LaneKey, LaneTable};
 pub(crate) use shape::Shape;
