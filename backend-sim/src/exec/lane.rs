@@ -57,7 +57,7 @@ fn plain(inst: &Inst, run: OpFn) -> Lowered {
     let mut micro = MicroOp::undecoded(0);
     micro.run = run;
     let packed = Mods { op_sel: 0, op_sel_hi: 0, ..inst.mods };
-    if packed != Mods::default() {
+    if !moves(inst.op) && packed != Mods::default() {
         return Err("a modifier of this instruction");
     }
     let mut next = 0;
