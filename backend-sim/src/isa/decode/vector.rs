@@ -2,7 +2,8 @@
 
 use super::super::table::{VOP2_IN_VOP3, vop1_in_vop3};
 use super::super::{
-    Code, Dpp, DppCtrl, Field, Flags, Format, Inst, Mods, Op, Operand, OperandDesc, Sdwa, Select, Type, Unused,
+    Arch, Code, Dpp, DppCtrl, Field, Flags, Format, Inst, Mods, Op, Operand, OperandDesc, Row,
+    Sdwa, Select, Type, Unused,
 };
 use super::source::{aligned, scalar_register, source};
 use super::{Cx, DecodeError, bit, bits, inst};
@@ -17,19 +18,37 @@ const VGPR: u32 = 256;
 
 pub(super) fn vop1(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let opcode = bits(word, 9, 8);
-    let fields = Short { dst: bits(word, 17, 8), src0: bits(word, 0, 9), src1: 0 };
-    short(cx, Format::Vop1, u32::from(vop1_in_vop3(cx.arch)), opcode, fields)
+    let fields = Short {
+        dst: bits(word, 17, 8),
+        src0: bits(word, 0, 9),
+        src1: 0,
+    };
+    short(
+        cx,
+        Format::Vop1,
+        u32::from(vop1_in_vop3(cx.arch)),
+        opcode,
+        fields,
+    )
 }
 
 pub(super) fn vop2(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let opcode = bits(word, 25, 6);
-    let fields = Short { dst: bits(word, 17, 8), src0: bits(word, 0, 9), src1: bits(word, 9, 8) };
+    let fields = Short {
+        dst: bits(word, 17, 8),
+        src0: bits(word, 0, 9),
+        src1: bits(word, 9, 8),
+    };
     short(cx, Format::Vop2, u32::from(VOP2_IN_VOP3), opcode, fields)
 }
 
 pub(super) fn vopc(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let opcode = bits(word, 17, 8);
-    let fields = Short { dst: 0, src0: bits(word, 0, 9), src1: bits(word, 9, 8) };
+    let fields = Short {
+        dst: 0,
+        src0: bits(word, 0, 9),
+        src1: bits(word, 9, 8),
+    };
     short(cx, Format::Vopc, 0, opcode, fields)
 }
 
@@ -40,8 +59,18 @@ struct Short {
     src1: u32,
 }
 
-fn short(cx: &Cx, format: Format, base: u32, opcode: u32, mut fields: Short) -> Result<Inst, DecodeError> {
-    let unknown = DecodeError::UnknownOpcode { arch: cx.arch, format, opcode };
+fn short(
+    cx: &Cx,
+    format: Format,
+    base: u32,
+    opcode: u32,
+    mut fields: Short,
+) -> Result<Inst, DecodeError> {
+    let unknown = DecodeError::UnknownOpcode {
+        arch: cx.arch,
+        format,
+        opcode,
+    };
     let op = cx.lookup(format, base + opcode).map_err(|_| unknown)?;
     let row = op.row();
     if row.format != format || !matches!(row.code(cx.arch), Code::Own(_)) {
@@ -59,7 +88,7 @@ fn short(cx: &Cx, format: Format, base: u32, opcode: u32, mut fields: Short) -> 
             dwords = 2;
         }
         SDWA if !cx.arch.is_gfx11_plus() => {
-            if row.flags.has(Flags::NO_SDWA) {
+            if !row.has_sdwa(cx.arch) {
                 return Err(DecodeError::NoSuchForm { op, form: "SDWA" });
             }
             let high = cx.words.at(1)?;
@@ -77,7 +106,7 @@ fn short(cx: &Cx, format: Format, base: u32, opcode: u32, mut fields: Short) -> 
             }
         }
         code if is_dpp(cx, code) => {
-            if row.flags.has(Flags::NO_DPP) {
+            if !row.has_dpp(cx.arch, format) {
                 return Err(DecodeError::NoSuchForm { op, form: "DPP" });
             }
             let high = cx.words.at(1)?;
@@ -92,6 +121,9 @@ fn short(cx: &Cx, format: Format, base: u32, opcode: u32, mut fields: Short) -> 
         }
         _ => {}
     }
+    // Only numbers with a sign can be negated.
+    mods.neg &= row.signed_sources();
+    mods.abs &= row.signed_sources();
     // A VGPR number whose top bit selects the register's half.
     let true16 = row.flags.has(Flags::TRUE16);
     let mut operands = [Operand::None; 8];
@@ -135,7 +167,10 @@ fn any(cx: &Cx, op: Op, code: u32, ty: Type, literal: u32) -> Result<Operand, De
 
 fn scalar(cx: &Cx, op: Op, code: u32, ty: Type) -> Result<Operand, DecodeError> {
     let operand = scalar_register(cx.arch, code).filter(|_| code < 128);
-    Ok(aligned(operand.ok_or(DecodeError::BadOperand { op, code })?, ty))
+    Ok(aligned(
+        operand.ok_or(DecodeError::BadOperand { op, code })?,
+        ty,
+    ))
 }
 
 fn is_dpp(cx: &Cx, src0: u32) -> bool {
@@ -150,7 +185,13 @@ fn is_dpp(cx: &Cx, src0: u32) -> bool {
 fn dpp(cx: &Cx, op: Op, code: u32, word: u32) -> Result<(Dpp, u32), DecodeError> {
     let src0 = bits(word, 0, 8) + VGPR;
     if code != DPP16 {
-        return Ok((Dpp::Dpp8 { selectors: bits(word, 8, 24), fetch_inactive: code == DPP8_FI }, src0));
+        return Ok((
+            Dpp::Dpp8 {
+                selectors: bits(word, 8, 24),
+                fetch_inactive: code == DPP8_FI,
+            },
+            src0,
+        ));
     }
     let ctrl = bits(word, 8, 9);
     let low = (ctrl & 15) as u8;
@@ -206,7 +247,11 @@ fn sdwa(op: Op, word: u32, compare: bool) -> Result<Sdwa, DecodeError> {
         dst_sel: if compare { Select::Dword } else { select(8)? },
         dst_unused: unused,
         src0_sel: select(16)?,
-        src1_sel: if op.row().operands().iter().any(|o| o.field == Field::Src1) { select(24)? } else { Select::Dword },
+        src1_sel: if op.row().operands().iter().any(|o| o.field == Field::Src1) {
+            select(24)?
+        } else {
+            Select::Dword
+        },
         sext: (bit(word, 19) as u8) | (bit(word, 27) as u8) << 1,
     })
 }
@@ -225,12 +270,17 @@ pub(super) fn vop3(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         ..Mods::default()
     };
     // VOP3B: a lane mask takes the place of ABS and OP_SEL.
-    let vop3b = row.format != Format::Vopc && row.operands().iter().any(|o| o.field == Field::MaskDst);
+    let vop3b =
+        row.format != Format::Vopc && row.operands().iter().any(|o| o.field == Field::MaskDst);
     if !vop3b {
         mods.abs = bits(word, 8, 3) as u8;
         mods.op_sel = bits(word, 11, 4) as u8;
     }
-    let mut long = Long::fetch(cx, op, high, &mut mods)?;
+    // Bits that mean nothing for this instruction are dropped, so that whoever executes it need not ask.
+    mods.neg &= row.signed_sources();
+    mods.abs &= row.signed_sources();
+    mods.op_sel &= selectable_halves(cx.arch, row);
+    let mut long = Long::fetch(cx, op, Format::Vop3, high, &mut mods)?;
     let mut operands = [Operand::None; 8];
     for (slot, desc) in operands.iter_mut().zip(row.operands()) {
         let dst = bits(word, 0, 8);
@@ -246,6 +296,21 @@ pub(super) fn vop3(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     Ok(inst(op, Format::Vop3, long.dwords, operands, mods))
 }
 
+/// Which operands OP_SEL can select halves for: 16-bit ones. On gfx9 the instructions that VOP3 shares with
+/// the 32-bit encodings cannot.
+fn selectable_halves(arch: Arch, row: &Row) -> u8 {
+    match row.op {
+        // Here the bits say what becomes of inactive and out-of-range lanes.
+        Op::v_permlane16_b32 | Op::v_permlanex16_b32 => 3,
+        _ if arch.is_gfx9()
+            && (row.format != Format::Vop3 || row.mnemonic.contains("_legacy_")) =>
+        {
+            0
+        }
+        _ => row.half_operands() | row.packed_halves(),
+    }
+}
+
 /// The three sources of a 64-bit encoding, and the dword that may follow.
 struct Long {
     src: [u32; 3],
@@ -254,12 +319,18 @@ struct Long {
 }
 
 impl Long {
-    fn fetch(cx: &Cx, op: Op, high: u32, mods: &mut Mods) -> Result<Long, DecodeError> {
+    fn fetch(
+        cx: &Cx,
+        op: Op,
+        format: Format,
+        high: u32,
+        mods: &mut Mods,
+    ) -> Result<Long, DecodeError> {
         let mut src = [bits(high, 0, 9), bits(high, 9, 9), bits(high, 18, 9)];
         let mut literal = 0;
         let mut dwords = 2;
         if cx.arch.is_gfx11_plus() && is_dpp(cx, src[0]) {
-            if op.row().flags.has(Flags::NO_DPP) {
+            if !op.row().has_dpp(cx.arch, format) {
                 return Err(DecodeError::NoSuchForm { op, form: "DPP" });
             }
             let (dpp, src0) = dpp(cx, op, src[0], cx.words.at(2)?)?;
@@ -278,7 +349,11 @@ impl Long {
                 dwords = 3;
             }
         }
-        Ok(Long { src, literal, dwords })
+        Ok(Long {
+            src,
+            literal,
+            dwords,
+        })
     }
 
     fn source(&mut self, cx: &Cx, op: Op, desc: &OperandDesc) -> Result<Operand, DecodeError> {
@@ -311,7 +386,7 @@ pub(super) fn vop3p(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         neg: bits(high, 29, 3) as u8,
         ..Mods::default()
     };
-    let mut long = Long::fetch(cx, op, high, &mut mods)?;
+    let mut long = Long::fetch(cx, op, Format::Vop3p, high, &mut mods)?;
     let mut operands = [Operand::None; 8];
     for (slot, desc) in operands.iter_mut().zip(row.operands()) {
         *slot = match desc.field {
@@ -336,7 +411,11 @@ fn matrix(cx: &Cx, op: Op, word: u32, high: u32) -> Result<Inst, DecodeError> {
         Operand::Vgpr(n) if acc => Operand::Acc(n),
         other => other,
     };
-    let sparse = op.row().operands().first().is_some_and(|o| o.field == Field::Dst && o.dir == super::super::Dir::ReadWrite);
+    let sparse = op
+        .row()
+        .operands()
+        .first()
+        .is_some_and(|o| o.field == Field::Dst && o.dir == super::super::Dir::ReadWrite);
     let moves = op.row().operands().len() == 2;
     let mut operands = [Operand::None; 8];
     for (slot, desc) in operands.iter_mut().zip(op.row().operands()) {
