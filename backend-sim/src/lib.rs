@@ -5,7 +5,7 @@
 //! 1. [`backend`]: [`SimBackend`], the devices behind core's seam.
 //! 2. `cp`: the packet processor, which consumes queues; `grid` cuts a dispatch into waves; `sched`
 //!    gives them turns.
-//! 3. [`isa`]: instructions, from bytes.
+//! 3. [`exec`]: executes decoded instructions on wavefronts; [`isa`]: instructions, from bytes.
 //! 4. [`mem`]: simulated memory, translated and checked for every access.
 //! 5. [`device`]: the devices of a system, and what is reported when something goes wrong;
 //!    [`profile`] has their figures.
@@ -18,6 +18,7 @@ extern crate std;
 pub mod backend;
 mod cp;
 pub mod device;
+pub mod exec;
 mod grid;
 pub mod isa;
 pub mod mem;
