@@ -5,6 +5,8 @@ mod engine;
 mod events;
 mod memory;
 mod queues;
+#[cfg(all(test, feature = "std"))]
+mod tests;
 mod topology;
 
 pub use config::{Mode, SimConfig};
