@@ -1,6 +1,6 @@
 //! What a row of the instruction list says about an operation.
 
-use super::{Arch, ArchSet, Column, Format, Op};
+use super::{Arch, ArchSet, Column, Format, Lanes, Op};
 
 /// One row of the instruction list.
 pub struct Row {
@@ -177,6 +177,8 @@ pub enum Type {
     /// Two dwords in a register pair.
     PkF32,
     PkB32,
+    /// A matrix spread over the wave: eight registers in wave32, four in wave64.
+    W256,
     /// A lane mask: 32 or 64 bits by wave size.
     Mask,
     /// An immediate.
@@ -184,9 +186,11 @@ pub enum Type {
 }
 
 impl Type {
-    /// Width in 32-bit registers; lane masks count as for wave64.
-    pub const fn dwords(self) -> u8 {
+    /// Width in 32-bit registers, in a wave of the size given.
+    pub const fn dwords(self, lanes: Lanes) -> u8 {
         match self {
+            Type::Mask => lanes as u8 / 32,
+            Type::W256 => (256 / lanes as u16) as u8,
             Type::B16 | Type::U16 | Type::I16 | Type::F16 | Type::Bf16 => 1,
             Type::B32 | Type::U32 | Type::I32 | Type::F32 => 1,
             Type::PkU16 | Type::PkI16 | Type::PkF16 | Type::PkBf16 => 1,
@@ -196,7 +200,7 @@ impl Type {
             | Type::F64
             | Type::PkF32
             | Type::PkB32
-            | Type::Mask => 2,
+            => 2,
             Type::B96 => 3,
             Type::B128 => 4,
             Type::B160 => 5,

@@ -51,6 +51,8 @@ fn sop(cx: &Cx, op: Op, format: Format, word: u32) -> Result<Inst, DecodeError> 
             }
             // SOP1 with a message: the eight bits of SSRC0.
             Field::Imm(_) if format == Format::Sop1 => Operand::Imm(bits(word, 0, 8) as i32),
+            // SOPC with a mode: the eight bits of SSRC1.
+            Field::Imm(_) if format == Format::Sopc => Operand::Imm(bits(word, 8, 8) as i32),
             Field::Imm(ImmKind::Branch) => Operand::Imm(signed(word, 16)),
             Field::Imm(_) => Operand::Imm(bits(word, 0, 16) as i32),
             _ => Operand::None,

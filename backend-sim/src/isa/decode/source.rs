@@ -1,6 +1,6 @@
 //! Operand codes: what the 7, 8 and 9 bits of an operand field name.
 
-use super::super::{Arch, InlineFloat, Operand, Type};
+use super::super::{Arch, InlineFloat, Lanes, Operand, Type};
 
 /// The scalar registers: codes 0 to 127.
 pub(super) fn scalar_register(arch: Arch, code: u32) -> Option<Operand> {
@@ -50,10 +50,14 @@ pub(super) fn source(arch: Arch, code: u32, literal: u32) -> Option<Operand> {
 
 /// A scalar register tuple begins at a multiple of two or four registers; the bits below are ignored.
 pub(super) fn aligned(operand: Operand, ty: Type) -> Operand {
-    let mask: u8 = match ty.dwords() {
-        0 | 1 => return operand,
-        2 => !1,
-        _ => !3,
+    let mask: u8 = match ty {
+        // One register in wave32.
+        Type::Mask => return operand,
+        _ => match ty.dwords(Lanes::W64) {
+            0 | 1 => return operand,
+            2 => !1,
+            _ => !3,
+        },
     };
     match operand {
         Operand::Sgpr(n) => Operand::Sgpr(n & mask),

@@ -44,7 +44,12 @@ Mubuf {
     buffer_load_short_d16_hi     0x25  0x25   0x25  0x23  0x23  (d:B16 addr:U32 rsrc:B128 soff:U32)      [gfx11("buffer_load_d16_hi_b16")];
     buffer_load_format_d16_hi_x  0x26  0x26   0x26  0x26  0x26  (d:B32 addr:U32 rsrc:B128 soff:U32)      [gfx11("buffer_load_d16_hi_format_x")];
     buffer_store_format_d16_hi_x 0x27  0x27   0x27  0x27  0x27  (v:B32 addr:U32 rsrc:B128 soff:U32)      [gfx11("buffer_store_d16_hi_format_x")];
+    buffer_wbl2                  -     0x28   -     -     -     ();
+    buffer_invl2                 -     0x29   -     -     -     ()                                       [on(ArchSet::GFX90A)];
+    buffer_inv                   -     0x29   -     -     -     ()                                       [on(ArchSet::GFX942_UP)];
     buffer_store_lds_dword       0x3d  0x3d   -     -     -     (rsrc:B128 soff:U32);
+    buffer_wbinvl1               0x3e  0x3e   -     -     -     ();
+    buffer_wbinvl1_vol           0x3f  0x3f   -     -     -     ();
     buffer_atomic_swap           0x40  0x40   0x30  0x33  0x33  (ret:B32 addr:U32 rsrc:B128 soff:U32)    [gfx11("buffer_atomic_swap_b32")];
     buffer_atomic_cmpswap        0x41  0x41   0x31  0x34  0x34  (ret:B64 addr:U32 rsrc:B128 soff:U32)    [gfx11("buffer_atomic_cmpswap_b32")];
     buffer_atomic_add            0x42  0x42   0x32  0x35  0x35  (ret:U32 addr:U32 rsrc:B128 soff:U32)    [gfx11("buffer_atomic_add_u32")];
@@ -77,9 +82,11 @@ Mubuf {
     buffer_atomic_inc_x2         0x6b  0x6b   0x5c  0x4c  0x4c  (ret:U64 addr:U32 rsrc:B128 soff:U32)    [gfx11("buffer_atomic_inc_u64")];
     buffer_atomic_dec_x2         0x6c  0x6c   0x5d  0x4d  0x4d  (ret:U64 addr:U32 rsrc:B128 soff:U32)    [gfx11("buffer_atomic_dec_u64")];
 
+    // since gfx10
+    buffer_gl0_inv               -     -      0x71  0x2b  -     ();
+    buffer_gl1_inv               -     -      0x72  0x2c  -     ();
+
     // since gfx11
-    buffer_gl0_inv               -     -      -     0x2b  -     ();
-    buffer_gl1_inv               -     -      -     0x2c  -     ();
     buffer_load_lds_ubyte        -     -      -     0x2d  -     (addr:U32 rsrc:B128 soff:U32)            [gfx11("buffer_load_lds_u8")];
     buffer_load_lds_sbyte        -     -      -     0x2e  -     (addr:U32 rsrc:B128 soff:U32)            [gfx11("buffer_load_lds_i8")];
     buffer_load_lds_ushort       -     -      -     0x2f  -     (addr:U32 rsrc:B128 soff:U32)            [gfx11("buffer_load_lds_u16")];

@@ -72,6 +72,8 @@ Vop3p {
     v_mfma_i32_16x16x16i8         0x55  0x55   -     -     -     (d:B128 a:I32 b:I32 c:B128)       [on(ArchSet::GFX908_90A)] [is(Flags::MATRIX)];
     v_mfma_i32_32x32x16_i8        -     0x56   -     -     -     (d:B512 a:B64 b:B64 c:B512)       [on(ArchSet::GFX942_UP)] [is(Flags::MATRIX)];
     v_mfma_i32_16x16x32_i8        -     0x57   -     -     -     (d:B128 a:B64 b:B64 c:B128)       [on(ArchSet::GFX942_UP)] [is(Flags::MATRIX)];
+    v_accvgpr_read_b32            0x58  0x58   -     -     -     (d:B32 aacc:B32)                  [on(ArchSet::GFX908_UP)] [is(Flags::MATRIX)];
+    v_accvgpr_write_b32           0x59  0x59   -     -     -     (acc:B32 a:B32)                   [on(ArchSet::GFX908_UP)] [is(Flags::MATRIX)];
     v_mfma_f32_32x32x4_2b_bf16    -     0x5d   -     -     -     (d:B1024 a:B64 b:B64 c:B1024)     [on(ArchSet::GFX942_UP)] [is(Flags::MATRIX)];
     v_mfma_f32_16x16x4_4b_bf16    -     0x5e   -     -     -     (d:B512 a:B64 b:B64 c:B512)       [on(ArchSet::GFX942_UP)] [is(Flags::MATRIX)];
     v_mfma_f32_4x4x4_16b_bf16     -     0x5f   -     -     -     (d:B128 a:B64 b:B64 c:B128)       [on(ArchSet::GFX942_UP)] [is(Flags::MATRIX)];
@@ -118,12 +120,12 @@ Vop3p {
     v_dot4_i32_iu8                -     -      -     0x16  0x16  (d:I32 a:I32 b:I32 c:I32);
     v_dot8_i32_iu4                -     -      -     0x18  0x18  (d:I32 a:I32 b:I32 c:I32);
     v_dot2_f32_bf16               -     -      -     0x1a  0x1a  (d:F32 a:PkBf16 b:PkBf16 c:F32);
-    v_wmma_f32_16x16x16_f16       -     -      -     0x40  0x40  (d:B128 a:B256 b:B256 c:B128);
-    v_wmma_f32_16x16x16_bf16      -     -      -     0x41  0x41  (d:B128 a:B256 b:B256 c:B128);
-    v_wmma_f16_16x16x16_f16       -     -      -     0x42  0x42  (d:B128 a:B256 b:B256 c:B128);
-    v_wmma_bf16_16x16x16_bf16     -     -      -     0x43  0x43  (d:B128 a:B256 b:B256 c:B128);
-    v_wmma_i32_16x16x16_iu8       -     -      -     0x44  0x44  (d:B128 a:B128 b:B128 c:B128);
-    v_wmma_i32_16x16x16_iu4       -     -      -     0x45  0x45  (d:B128 a:B64 b:B64 c:B128);
+    v_wmma_f32_16x16x16_f16       -     -      -     0x40  -     (d:W256 a:B256 b:B256 c:W256);
+    v_wmma_f32_16x16x16_bf16      -     -      -     0x41  -     (d:W256 a:B256 b:B256 c:W256);
+    v_wmma_f16_16x16x16_f16       -     -      -     0x42  -     (d:W256 a:B256 b:B256 c:W256);
+    v_wmma_bf16_16x16x16_bf16     -     -      -     0x43  -     (d:W256 a:B256 b:B256 c:W256);
+    v_wmma_i32_16x16x16_iu8       -     -      -     0x44  -     (d:W256 a:B128 b:B128 c:W256);
+    v_wmma_i32_16x16x16_iu4       -     -      -     0x45  -     (d:W256 a:B64 b:B64 c:W256);
 
     // since gfx12
     v_pk_minimum_f16              -     -      -     -     0x1d  (d:PkF16 a:PkF16 b:PkF16);
@@ -132,21 +134,5 @@ Vop3p {
     v_dot4_f32_bf8_fp8            -     -      -     -     0x25  (d:F32 a:F32 b:F32 c:F32);
     v_dot4_f32_fp8_fp8            -     -      -     -     0x26  (d:F32 a:F32 b:F32 c:F32);
     v_dot4_f32_bf8_bf8            -     -      -     -     0x27  (d:F32 a:F32 b:F32 c:F32);
-    v_wmma_f32_16x16x16_fp8_fp8   -     -      -     -     0x46  (d:B128 a:F32 b:F32 c:B128);
-    v_wmma_f32_16x16x16_fp8_bf8   -     -      -     -     0x47  (d:B128 a:F32 b:F32 c:B128);
-    v_wmma_f32_16x16x16_bf8_fp8   -     -      -     -     0x48  (d:B128 a:F32 b:F32 c:B128);
-    v_wmma_f32_16x16x16_bf8_bf8   -     -      -     -     0x49  (d:B128 a:F32 b:F32 c:B128);
-    v_wmma_i32_16x16x32_iu4       -     -      -     -     0x4a  (d:B128 a:I32 b:I32 c:B128);
-    v_swmmac_f32_16x16x32_f16     -     -      -     -     0x50  (d:B128 a:B64 b:B128 c:F16);
-    v_swmmac_f32_16x16x32_bf16    -     -      -     -     0x51  (d:B128 a:B64 b:B128 c:Bf16);
-    v_swmmac_f16_16x16x32_f16     -     -      -     -     0x52  (d:B64 a:B64 b:B128 c:F16);
-    v_swmmac_bf16_16x16x32_bf16   -     -      -     -     0x53  (d:B64 a:B64 b:B128 c:Bf16);
-    v_swmmac_i32_16x16x32_iu8     -     -      -     -     0x54  (d:B128 a:I32 b:B64 c:I32);
-    v_swmmac_i32_16x16x32_iu4     -     -      -     -     0x55  (d:B128 a:I32 b:I32 c:I32);
-    v_swmmac_i32_16x16x64_iu4     -     -      -     -     0x56  (d:B128 a:I32 b:B64 c:I32);
-    v_swmmac_f32_16x16x32_fp8_fp8 -     -      -     -     0x57  (d:B128 a:F32 b:B64 c:F32);
-    v_swmmac_f32_16x16x32_fp8_bf8 -     -      -     -     0x58  (d:B128 a:F32 b:B64 c:F32);
-    v_swmmac_f32_16x16x32_bf8_fp8 -     -      -     -     0x59  (d:B128 a:F32 b:B64 c:F32);
-    v_swmmac_f32_16x16x32_bf8_bf8 -     -      -     -     0x5a  (d:B128 a:F32 b:B64 c:F32);
 } } };
 }

@@ -8,8 +8,7 @@ use core::fmt::{self, Display, Formatter};
 
 use super::list::vopd::DUALS;
 use super::row::{Code, Flags};
-use super::table::vop3_opcode;
-use super::{Arch, Field, Format, Inst, Lanes, Op, Operand, Row};
+use super::{Arch, Field, Format, Inst, Lanes, Op, Operand, OperandDesc, Row};
 
 /// An instruction as assembly text; see [`Inst::text`].
 pub struct Text<'a> {
@@ -31,13 +30,13 @@ impl Display for Text<'_> {
         let Text { inst, arch, .. } = *self;
         if let Some(op_y) = inst.op_y {
             f.write_str(self.dual_mnemonic(inst.op))?;
-            self.operands(f, inst.op, &inst.operands[..4])?;
+            self.operands(f, inst.op, 0)?;
             write!(f, " :: {}", self.dual_mnemonic(op_y))?;
-            return self.operands(f, op_y, &inst.operands[4..]);
+            return self.operands(f, op_y, 4);
         }
         f.write_str(inst.op.row().mnemonic_on(arch))?;
         f.write_str(self.suffix())?;
-        self.operands(f, inst.op, &inst.operands)?;
+        self.operands(f, inst.op, 0)?;
         self.modifiers(f)
     }
 }
@@ -57,6 +56,7 @@ impl Text<'_> {
         let Inst { format, mods, .. } = self.inst;
         let row = self.row();
         match format {
+            _ if row.operands().is_empty() => "",
             _ if mods.sdwa.is_some() => "_sdwa",
             Format::Vop1 | Format::Vop2 | Format::Vopc if mods.dpp.is_some() => "_dpp",
             Format::Vop3 | Format::Vop3p if mods.dpp.is_some() => "_e64_dpp",
@@ -67,7 +67,9 @@ impl Text<'_> {
         }
     }
 
-    fn operands(&self, f: &mut Formatter<'_>, op: Op, operands: &[Operand]) -> fmt::Result {
+    /// Operands of `op`, which stand in the instruction from index `first` on.
+    fn operands(&self, f: &mut Formatter<'_>, op: Op, first: usize) -> fmt::Result {
+        let operands = &self.inst.operands[first..];
         let mut separator = " ";
         for (index, (operand, desc)) in operands.iter().zip(op.row().operands()).enumerate() {
             if self.is_unwritten(index, *operand, desc.field) {
@@ -75,7 +77,8 @@ impl Text<'_> {
             }
             f.write_str(separator)?;
             separator = ", ";
-            self.operand(f, *operand, desc)?;
+            let desc = OperandDesc { ty: self.inst.operand_type(first + index), ..*desc };
+            self.operand(f, *operand, &desc)?;
         }
         Ok(())
     }
@@ -92,11 +95,5 @@ impl Text<'_> {
             // Opaque sources of packed conversions and the like are never left out.
             _ => mods.lds && index == 0 && *format == Format::Mubuf && operand == Operand::None,
         }
-    }
-
-    /// The ten-bit opcode, for the few spellings that depend on it.
-    #[allow(dead_code)]
-    fn vop3_code(&self) -> Option<u16> {
-        vop3_opcode(self.row(), self.arch)
     }
 }

@@ -3,8 +3,7 @@
 use core::fmt::{self, Formatter};
 
 use super::super::row::Flags;
-use super::super::{Cache, Dpp, DppCtrl, Field, Format, Op, Operand, Select, Unused};
-use super::operand::hex;
+use super::super::{Cache, Dpp, DppCtrl, Field, Format, Op, Select, Unused};
 use super::{Text, imm};
 
 impl Text<'_> {
@@ -83,6 +82,9 @@ impl Text<'_> {
     fn vop3p(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mods = &self.inst.mods;
         if self.row().flags.has(Flags::MATRIX) {
+            if self.row().operands().len() == 2 {
+                return Ok(());
+            }
             for (name, value) in [("cbsz", mods.cbsz), ("abid", mods.abid), ("blgp", mods.blgp)] {
                 if value != 0 {
                     write!(f, " {name}:{value}")?;

@@ -3,7 +3,7 @@
 use core::fmt::{self, Formatter};
 
 use super::super::row::Flags;
-use super::super::{Field, Format, ImmKind, InlineFloat, Lanes, Operand, OperandDesc, Type};
+use super::super::{Column, Field, Format, ImmKind, InlineFloat, Lanes, Operand, OperandDesc, Type};
 use super::{Text, imm};
 
 impl Text<'_> {
@@ -59,10 +59,7 @@ impl Text<'_> {
     }
 
     pub(super) fn plain(&self, f: &mut Formatter<'_>, operand: Operand, ty: Type) -> fmt::Result {
-        let dwords = match (ty, self.lanes) {
-            (Type::Mask, Lanes::W32) => 1,
-            _ => ty.dwords(),
-        };
+        let dwords = ty.dwords(self.lanes);
         let pair = dwords >= 2;
         let named = |single: &'static str, double: &'static str| if pair { double } else { single };
         match operand {
@@ -92,7 +89,7 @@ impl Text<'_> {
             Operand::LdsDirect => f.write_str("src_lds_direct"),
             Operand::Int(n) => write!(f, "{n}"),
             Operand::Float(constant) => f.write_str(inline_float(constant, ty)),
-            Operand::Literal(value) => write!(f, "{value:#x}"),
+            Operand::Literal(value) => literal(f, value, ty),
             Operand::Imm(value) => write!(f, "{value}"),
         }
     }
@@ -117,6 +114,9 @@ impl Text<'_> {
     fn smem_offset(&self, f: &mut Formatter<'_>, register: Operand) -> fmt::Result {
         let offset = self.inst.mods.offset;
         if register == Operand::None {
+            if offset == 0 && matches!(self.arch.column(), Column::Gfx10 | Column::Gfx11) {
+                return f.write_str("null");
+            }
             return hex(f, offset);
         }
         self.plain(f, register, Type::U32)?;
@@ -140,6 +140,18 @@ fn registers(f: &mut Formatter<'_>, file: &str, first: u8, dwords: u8) -> fmt::R
     }
 }
 
+/// A literal that an inline constant could have named is written as that constant.
+fn literal(f: &mut Formatter<'_>, value: u32, ty: Type) -> fmt::Result {
+    let wide = ty.dwords(Lanes::W64) > 1;
+    if (-16..=64).contains(&(value as i32)) && !(wide && value > 64) {
+        return write!(f, "{}", value as i32);
+    }
+    match InlineFloat::ALL.iter().find(|c| c.f32_bits() == value) {
+        Some(constant) if !wide => f.write_str(inline_float(*constant, ty)),
+        _ => write!(f, "{value:#x}"),
+    }
+}
+
 fn inline_float(constant: InlineFloat, ty: Type) -> &'static str {
     match constant {
         InlineFloat::Half => "0.5",
@@ -150,7 +162,7 @@ fn inline_float(constant: InlineFloat, ty: Type) -> &'static str {
         InlineFloat::NegTwo => "-2.0",
         InlineFloat::Four => "4.0",
         InlineFloat::NegFour => "-4.0",
-        InlineFloat::InvTwoPi if ty.dwords() == 2 && ty != Type::PkF32 => "0.15915494309189532",
+        InlineFloat::InvTwoPi if matches!(ty, Type::B64 | Type::U64 | Type::I64 | Type::F64) => "0.15915494309189532",
         InlineFloat::InvTwoPi => "0.15915494",
     }
 }
