@@ -28,12 +28,16 @@ impl Inst {
             (Some(op_y), 4..) => (op_y, index - 4),
             _ => (self.op, index),
         };
-        let Some(desc) = op.row().operands().get(index) else { return Type::Imm };
+        let Some(desc) = op.row().operands().get(index) else {
+            return Type::Imm;
+        };
         match (self.format, desc.field) {
             // A 32-bit offset to the scalar base.
             (Format::Global, Field::Addr) if self.has_saddr() => Type::U32,
             // Index and offset.
-            (Format::Mubuf | Format::Mtbuf, Field::Addr) if self.mods.idxen && self.mods.offen => Type::B64,
+            (Format::Mubuf | Format::Mtbuf, Field::Addr) if self.mods.idxen && self.mods.offen => {
+                Type::B64
+            }
             (Format::Mubuf | Format::Mtbuf, Field::Addr) if self.mods.addr64 => Type::U64,
             _ => desc.ty,
         }

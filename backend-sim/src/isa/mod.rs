@@ -15,10 +15,10 @@ mod row;
 mod table;
 mod text;
 
-pub use decode::{DecodeError, decode};
 pub use arch::{Arch, ArchSet, Column, Lanes};
+pub use decode::{DecodeError, decode};
 pub use inst::{Cache, Dpp, DppCtrl, Format, Inst, Mods, Sdwa, Select, Unused};
 pub use op::Op;
 pub use operand::{InlineFloat, Operand};
-pub use text::Text;
 pub use row::{Code, Dir, Field, Flags, ImmKind, OperandDesc, Row, Type};
+pub use text::Text;

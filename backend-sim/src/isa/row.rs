@@ -194,13 +194,7 @@ impl Type {
             Type::B16 | Type::U16 | Type::I16 | Type::F16 | Type::Bf16 => 1,
             Type::B32 | Type::U32 | Type::I32 | Type::F32 => 1,
             Type::PkU16 | Type::PkI16 | Type::PkF16 | Type::PkBf16 => 1,
-            Type::B64
-            | Type::U64
-            | Type::I64
-            | Type::F64
-            | Type::PkF32
-            | Type::PkB32
-            => 2,
+            Type::B64 | Type::U64 | Type::I64 | Type::F64 | Type::PkF32 | Type::PkB32 => 2,
             Type::B96 => 3,
             Type::B128 => 4,
             Type::B160 => 5,

@@ -6,12 +6,21 @@ use super::{Cx, DecodeError, bit, bits, inst, signed};
 
 /// A data register: an accumulation register if the instruction's ACC bit says so (gfx90a and later).
 fn data(number: u32, acc: bool) -> Operand {
-    if acc { Operand::Acc(number as u8) } else { Operand::Vgpr(number as u8) }
+    if acc {
+        Operand::Acc(number as u8)
+    } else {
+        Operand::Vgpr(number as u8)
+    }
 }
 
 fn cache(glc: bool, slc: bool, dlc: bool, scc: bool) -> Cache {
     let mut bits = 0;
-    for (set, bit) in [(glc, Cache::GLC), (slc, Cache::SLC), (dlc, Cache::DLC), (scc, Cache::SCC)] {
+    for (set, bit) in [
+        (glc, Cache::GLC),
+        (slc, Cache::SLC),
+        (dlc, Cache::DLC),
+        (scc, Cache::SCC),
+    ] {
         if set {
             bits |= bit;
         }
@@ -21,12 +30,19 @@ fn cache(glc: bool, slc: bool, dlc: bool, scc: bool) -> Cache {
 
 pub(super) fn ds(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let gfx9 = cx.arch.is_gfx9();
-    let opcode = if gfx9 { bits(word, 17, 8) } else { bits(word, 18, 8) };
+    let opcode = if gfx9 {
+        bits(word, 17, 8)
+    } else {
+        bits(word, 18, 8)
+    };
     let op = cx.lookup(Format::Ds, opcode)?;
     let row = op.row();
     let high = cx.words.at(1)?;
     let acc = cx.arch.is_gfx90a_plus() && bit(word, 25);
-    let mut mods = Mods { gds: bit(word, if gfx9 { 16 } else { 17 }), ..Mods::default() };
+    let mut mods = Mods {
+        gds: bit(word, if gfx9 { 16 } else { 17 }),
+        ..Mods::default()
+    };
     if row.flags.has(super::super::Flags::TWO_OFFSETS) {
         mods.offset = bits(word, 0, 8) as i32;
         mods.offset1 = bits(word, 8, 8) as u8;
@@ -57,17 +73,30 @@ pub(super) fn flat(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     };
     let op = cx.lookup(format, bits(word, 18, 7))?;
     let high = cx.words.at(1)?;
-    let width = if arch.is_gfx9() || arch.is_gfx11_plus() { 13 } else { 12 };
+    let width = if arch.is_gfx9() || arch.is_gfx11_plus() {
+        13
+    } else {
+        12
+    };
     let flat = format == Format::Flat;
     let mods = Mods {
         // Flat addresses take no negative offset: their sign bit is ignored.
-        offset: if flat { bits(word, 0, width - 1) as i32 } else { signed(word, width) },
+        offset: if flat {
+            bits(word, 0, width - 1) as i32
+        } else {
+            signed(word, width)
+        },
         cache: if arch.is_gfx11_plus() {
             cache(bit(word, 14), bit(word, 15), bit(word, 13), false)
         } else if arch.is_gfx10_plus() {
             cache(bit(word, 16), bit(word, 17), bit(word, 12), false)
         } else {
-            cache(bit(word, 16), bit(word, 17), false, arch.is_gfx90a_plus() && bit(word, 25))
+            cache(
+                bit(word, 16),
+                bit(word, 17),
+                false,
+                arch.is_gfx90a_plus() && bit(word, 25),
+            )
         },
         lds: !arch.is_gfx11_plus() && !arch.is_gfx942_plus() && bit(word, 13),
         ..Mods::default()
@@ -120,7 +149,12 @@ pub(super) fn flat_gfx12(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let saddr = match scalar_register(arch, bits(word, 0, 7)) {
         Some(Operand::Null) => Operand::None,
         Some(register) => register,
-        None => return Err(DecodeError::BadOperand { op, code: bits(word, 0, 7) }),
+        None => {
+            return Err(DecodeError::BadOperand {
+                op,
+                code: bits(word, 0, 7),
+            });
+        }
     };
     let vaddr = format != Format::Scratch || bit(middle, 17);
     let mut operands = [Operand::None; 8];
@@ -129,7 +163,9 @@ pub(super) fn flat_gfx12(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
             Field::Addr if vaddr => Operand::Vgpr(bits(high, 0, 8) as u8),
             Field::Data => Operand::Vgpr(bits(middle, 23, 8) as u8),
             Field::Dst => Operand::Vgpr(bits(middle, 0, 8) as u8),
-            Field::Ret if mods.cache.temporal_hint() & 1 != 0 => Operand::Vgpr(bits(middle, 0, 8) as u8),
+            Field::Ret if mods.cache.temporal_hint() & 1 != 0 => {
+                Operand::Vgpr(bits(middle, 0, 8) as u8)
+            }
             Field::Saddr => aligned(saddr, desc.ty),
             _ => Operand::None,
         };
@@ -146,17 +182,26 @@ struct Buffer {
     dwords: u8,
 }
 
-fn buffer(op: Op, format: Format, fields: &Buffer, mods: Mods, arch: Arch) -> Result<Inst, DecodeError> {
+fn buffer(
+    op: Op,
+    format: Format,
+    fields: &Buffer,
+    mods: Mods,
+    arch: Arch,
+) -> Result<Inst, DecodeError> {
     let mut operands = [Operand::None; 8];
     for (slot, desc) in operands.iter_mut().zip(op.row().operands()) {
         *slot = match desc.field {
             // A load that goes to LDS has no data register.
             Field::Dst if mods.lds => Operand::None,
             Field::Dst | Field::Data => fields.vdata,
-            Field::Addr if mods.offen || mods.idxen || mods.addr64 => Operand::Vgpr(fields.vaddr as u8),
+            Field::Addr if mods.offen || mods.idxen || mods.addr64 => {
+                Operand::Vgpr(fields.vaddr as u8)
+            }
             Field::Rsrc => {
                 let code = fields.rsrc;
-                let register = scalar_register(arch, code).ok_or(DecodeError::BadOperand { op, code })?;
+                let register =
+                    scalar_register(arch, code).ok_or(DecodeError::BadOperand { op, code })?;
                 aligned(register, desc.ty)
             }
             Field::Soffset => fields.soffset,
@@ -167,7 +212,11 @@ fn buffer(op: Op, format: Format, fields: &Buffer, mods: Mods, arch: Arch) -> Re
 }
 
 pub(super) fn mubuf(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
-    let opcode = if cx.arch.is_gfx11_plus() { bits(word, 18, 8) } else { bits(word, 18, 7) };
+    let opcode = if cx.arch.is_gfx11_plus() {
+        bits(word, 18, 8)
+    } else {
+        bits(word, 18, 7)
+    };
     let op = cx.lookup(Format::Mubuf, opcode)?;
     let high = cx.words.at(1)?;
     let mut mods = buffer_mods(cx.arch, word, high);
@@ -190,7 +239,12 @@ pub(super) fn mtbuf(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let mut mods = buffer_mods(cx.arch, word, high);
     mods.fmt = bits(word, 19, 7) as u8;
     if cx.arch.is_gfx9() {
-        mods.cache = cache(bit(word, 14), bit(high, 22), false, cx.arch.is_gfx90a_plus() && bit(high, 21));
+        mods.cache = cache(
+            bit(word, 14),
+            bit(high, 22),
+            false,
+            cx.arch.is_gfx90a_plus() && bit(high, 21),
+        );
     }
     typed_or_not(cx, op, Format::Mtbuf, high, mods)
 }
@@ -214,7 +268,13 @@ fn buffer_mods(arch: Arch, word: u32, high: u32) -> Mods {
     }
 }
 
-fn typed_or_not(cx: &Cx, op: Op, format: Format, high: u32, mods: Mods) -> Result<Inst, DecodeError> {
+fn typed_or_not(
+    cx: &Cx,
+    op: Op,
+    format: Format,
+    high: u32,
+    mods: Mods,
+) -> Result<Inst, DecodeError> {
     let acc = cx.arch.is_gfx90a_plus() && bit(high, 23);
     let code = bits(high, 24, 8);
     let soffset = source(cx.arch, code, 0).filter(|o| !matches!(o, Operand::Literal(_)));
@@ -230,7 +290,11 @@ fn typed_or_not(cx: &Cx, op: Op, format: Format, high: u32, mods: Mods) -> Resul
 
 pub(super) fn buffer_gfx12(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let opcode = bits(word, 14, 8);
-    let format = if opcode >> 4 == 8 { Format::Mtbuf } else { Format::Mubuf };
+    let format = if opcode >> 4 == 8 {
+        Format::Mtbuf
+    } else {
+        Format::Mubuf
+    };
     let op = cx.lookup(format, opcode)?;
     let (middle, high) = (cx.words.at(1)?, cx.words.at(2)?);
     let mods = Mods {
@@ -238,7 +302,11 @@ pub(super) fn buffer_gfx12(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         offen: bit(middle, 30),
         idxen: bit(middle, 31),
         tfe: bit(word, 22),
-        fmt: if format == Format::Mtbuf { bits(middle, 23, 7) as u8 } else { 0 },
+        fmt: if format == Format::Mtbuf {
+            bits(middle, 23, 7) as u8
+        } else {
+            0
+        },
         cache: Cache((bits(middle, 20, 3) | bits(middle, 18, 2) << 3) as u8),
         ..Mods::default()
     };

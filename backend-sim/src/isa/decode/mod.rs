@@ -57,12 +57,22 @@ pub enum DecodeError {
 impl core::fmt::Display for DecodeError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            DecodeError::Truncated { need, have } => write!(f, "instruction needs {need} bytes, {have} are there"),
-            DecodeError::UnknownEncoding { arch, word } => write!(f, "unsupported encoding for {arch}: {word:#010x}"),
-            DecodeError::UnknownOpcode { arch, format, opcode } => {
+            DecodeError::Truncated { need, have } => {
+                write!(f, "instruction needs {need} bytes, {have} are there")
+            }
+            DecodeError::UnknownEncoding { arch, word } => {
+                write!(f, "unsupported encoding for {arch}: {word:#010x}")
+            }
+            DecodeError::UnknownOpcode {
+                arch,
+                format,
+                opcode,
+            } => {
                 write!(f, "unsupported {format:?} opcode {opcode:#x} for {arch}")
             }
-            DecodeError::BadOperand { op, code } => write!(f, "{op:?}: operand code {code:#x} names nothing"),
+            DecodeError::BadOperand { op, code } => {
+                write!(f, "{op:?}: operand code {code:#x} names nothing")
+            }
             DecodeError::NoSuchForm { op, form } => write!(f, "{op:?} has no {form} form"),
         }
     }
@@ -125,7 +135,10 @@ impl Words<'_> {
         let need = index * 4 + 4;
         match self.bytes.get(need - 4..need) {
             Some(&[a, b, c, d]) => Ok(u32::from_le_bytes([a, b, c, d])),
-            _ => Err(DecodeError::Truncated { need, have: self.bytes.len() }),
+            _ => Err(DecodeError::Truncated {
+                need,
+                have: self.bytes.len(),
+            }),
         }
     }
 }
@@ -138,7 +151,11 @@ struct Cx<'a> {
 
 impl Cx<'_> {
     fn lookup(&self, format: Format, opcode: u32) -> Result<Op, DecodeError> {
-        let unknown = DecodeError::UnknownOpcode { arch: self.arch, format, opcode };
+        let unknown = DecodeError::UnknownOpcode {
+            arch: self.arch,
+            format,
+            opcode,
+        };
         table::lookup(self.arch, format, opcode).ok_or(unknown)
     }
 }
@@ -159,5 +176,12 @@ const fn signed(value: u32, width: u32) -> i32 {
 }
 
 fn inst(op: Op, format: Format, dwords: u8, operands: [Operand; 8], mods: Mods) -> Inst {
-    Inst { op, op_y: None, format, len: dwords * 4, operands, mods }
+    Inst {
+        op,
+        op_y: None,
+        format,
+        len: dwords * 4,
+        operands,
+        mods,
+    }
 }

@@ -36,13 +36,18 @@ fn sop(cx: &Cx, op: Op, format: Format, word: u32) -> Result<Inst, DecodeError> 
         *slot = match desc.field {
             Field::Dst => scalar(cx, op, bits(word, 16, 7), desc.ty)?,
             Field::Src0 | Field::Src1 => {
-                let code = if desc.field == Field::Src0 { bits(word, 0, 8) } else { bits(word, 8, 8) };
+                let code = if desc.field == Field::Src0 {
+                    bits(word, 0, 8)
+                } else {
+                    bits(word, 8, 8)
+                };
                 let mut literal = 0;
                 if code == 255 {
                     literal = cx.words.at(1)?;
                     dwords = 2;
                 }
-                let operand = source(cx.arch, code, literal).ok_or(DecodeError::BadOperand { op, code })?;
+                let operand =
+                    source(cx.arch, code, literal).ok_or(DecodeError::BadOperand { op, code })?;
                 aligned(operand, desc.ty)
             }
             Field::Literal => {
@@ -68,7 +73,11 @@ fn scalar(cx: &Cx, op: Op, code: u32, ty: Type) -> Result<Operand, DecodeError> 
 
 pub(super) fn smem(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let arch = cx.arch;
-    let opcode = if arch.is_gfx12_plus() { bits(word, 13, 6) } else { bits(word, 18, 8) };
+    let opcode = if arch.is_gfx12_plus() {
+        bits(word, 13, 6)
+    } else {
+        bits(word, 18, 8)
+    };
     let op = cx.lookup(Format::Smem, opcode)?;
     let high = cx.words.at(1)?;
     let mut mods = Mods::default();
@@ -91,7 +100,11 @@ pub(super) fn smem(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         mods.offset = signed(high, 24);
         mods.cache = Cache((bits(word, 23, 2) | bits(word, 21, 2) << 3) as u8);
     } else {
-        let (glc, dlc) = if arch.is_gfx11_plus() { (14, 13) } else { (16, 14) };
+        let (glc, dlc) = if arch.is_gfx11_plus() {
+            (14, 13)
+        } else {
+            (16, 14)
+        };
         soffset = Some(bits(high, 25, 7));
         mods.offset = signed(high, 21);
         mods.cache = Cache(bit(word, glc) as u8 * Cache::GLC | bit(word, dlc) as u8 * Cache::DLC);

@@ -2,7 +2,8 @@
 
 use super::super::table::{VOP2_IN_VOP3, vop1_in_vop3};
 use super::super::{
-    Code, Dpp, DppCtrl, Field, Flags, Format, Inst, Mods, Op, Operand, OperandDesc, Sdwa, Select, Type, Unused,
+    Code, Dpp, DppCtrl, Field, Flags, Format, Inst, Mods, Op, Operand, OperandDesc, Sdwa, Select,
+    Type, Unused,
 };
 use super::source::{aligned, scalar_register, source};
 use super::{Cx, DecodeError, bit, bits, inst};
@@ -17,19 +18,37 @@ const VGPR: u32 = 256;
 
 pub(super) fn vop1(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let opcode = bits(word, 9, 8);
-    let fields = Short { dst: bits(word, 17, 8), src0: bits(word, 0, 9), src1: 0 };
-    short(cx, Format::Vop1, u32::from(vop1_in_vop3(cx.arch)), opcode, fields)
+    let fields = Short {
+        dst: bits(word, 17, 8),
+        src0: bits(word, 0, 9),
+        src1: 0,
+    };
+    short(
+        cx,
+        Format::Vop1,
+        u32::from(vop1_in_vop3(cx.arch)),
+        opcode,
+        fields,
+    )
 }
 
 pub(super) fn vop2(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let opcode = bits(word, 25, 6);
-    let fields = Short { dst: bits(word, 17, 8), src0: bits(word, 0, 9), src1: bits(word, 9, 8) };
+    let fields = Short {
+        dst: bits(word, 17, 8),
+        src0: bits(word, 0, 9),
+        src1: bits(word, 9, 8),
+    };
     short(cx, Format::Vop2, u32::from(VOP2_IN_VOP3), opcode, fields)
 }
 
 pub(super) fn vopc(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let opcode = bits(word, 17, 8);
-    let fields = Short { dst: 0, src0: bits(word, 0, 9), src1: bits(word, 9, 8) };
+    let fields = Short {
+        dst: 0,
+        src0: bits(word, 0, 9),
+        src1: bits(word, 9, 8),
+    };
     short(cx, Format::Vopc, 0, opcode, fields)
 }
 
@@ -40,8 +59,18 @@ struct Short {
     src1: u32,
 }
 
-fn short(cx: &Cx, format: Format, base: u32, opcode: u32, mut fields: Short) -> Result<Inst, DecodeError> {
-    let unknown = DecodeError::UnknownOpcode { arch: cx.arch, format, opcode };
+fn short(
+    cx: &Cx,
+    format: Format,
+    base: u32,
+    opcode: u32,
+    mut fields: Short,
+) -> Result<Inst, DecodeError> {
+    let unknown = DecodeError::UnknownOpcode {
+        arch: cx.arch,
+        format,
+        opcode,
+    };
     let op = cx.lookup(format, base + opcode).map_err(|_| unknown)?;
     let row = op.row();
     if row.format != format || !matches!(row.code(cx.arch), Code::Own(_)) {
@@ -135,7 +164,10 @@ fn any(cx: &Cx, op: Op, code: u32, ty: Type, literal: u32) -> Result<Operand, De
 
 fn scalar(cx: &Cx, op: Op, code: u32, ty: Type) -> Result<Operand, DecodeError> {
     let operand = scalar_register(cx.arch, code).filter(|_| code < 128);
-    Ok(aligned(operand.ok_or(DecodeError::BadOperand { op, code })?, ty))
+    Ok(aligned(
+        operand.ok_or(DecodeError::BadOperand { op, code })?,
+        ty,
+    ))
 }
 
 fn is_dpp(cx: &Cx, src0: u32) -> bool {
@@ -150,7 +182,13 @@ fn is_dpp(cx: &Cx, src0: u32) -> bool {
 fn dpp(cx: &Cx, op: Op, code: u32, word: u32) -> Result<(Dpp, u32), DecodeError> {
     let src0 = bits(word, 0, 8) + VGPR;
     if code != DPP16 {
-        return Ok((Dpp::Dpp8 { selectors: bits(word, 8, 24), fetch_inactive: code == DPP8_FI }, src0));
+        return Ok((
+            Dpp::Dpp8 {
+                selectors: bits(word, 8, 24),
+                fetch_inactive: code == DPP8_FI,
+            },
+            src0,
+        ));
     }
     let ctrl = bits(word, 8, 9);
     let low = (ctrl & 15) as u8;
@@ -206,7 +244,11 @@ fn sdwa(op: Op, word: u32, compare: bool) -> Result<Sdwa, DecodeError> {
         dst_sel: if compare { Select::Dword } else { select(8)? },
         dst_unused: unused,
         src0_sel: select(16)?,
-        src1_sel: if op.row().operands().iter().any(|o| o.field == Field::Src1) { select(24)? } else { Select::Dword },
+        src1_sel: if op.row().operands().iter().any(|o| o.field == Field::Src1) {
+            select(24)?
+        } else {
+            Select::Dword
+        },
         sext: (bit(word, 19) as u8) | (bit(word, 27) as u8) << 1,
     })
 }
@@ -225,7 +267,8 @@ pub(super) fn vop3(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         ..Mods::default()
     };
     // VOP3B: a lane mask takes the place of ABS and OP_SEL.
-    let vop3b = row.format != Format::Vopc && row.operands().iter().any(|o| o.field == Field::MaskDst);
+    let vop3b =
+        row.format != Format::Vopc && row.operands().iter().any(|o| o.field == Field::MaskDst);
     if !vop3b {
         mods.abs = bits(word, 8, 3) as u8;
         mods.op_sel = bits(word, 11, 4) as u8;
@@ -278,7 +321,11 @@ impl Long {
                 dwords = 3;
             }
         }
-        Ok(Long { src, literal, dwords })
+        Ok(Long {
+            src,
+            literal,
+            dwords,
+        })
     }
 
     fn source(&mut self, cx: &Cx, op: Op, desc: &OperandDesc) -> Result<Operand, DecodeError> {
@@ -336,7 +383,11 @@ fn matrix(cx: &Cx, op: Op, word: u32, high: u32) -> Result<Inst, DecodeError> {
         Operand::Vgpr(n) if acc => Operand::Acc(n),
         other => other,
     };
-    let sparse = op.row().operands().first().is_some_and(|o| o.field == Field::Dst && o.dir == super::super::Dir::ReadWrite);
+    let sparse = op
+        .row()
+        .operands()
+        .first()
+        .is_some_and(|o| o.field == Field::Dst && o.dir == super::super::Dir::ReadWrite);
     let moves = op.row().operands().len() == 2;
     let mut operands = [Operand::None; 8];
     for (slot, desc) in operands.iter_mut().zip(op.row().operands()) {

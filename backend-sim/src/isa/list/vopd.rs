@@ -19,11 +19,23 @@ pub(crate) struct Dual {
 }
 
 const fn both(op: Op, code: u8, mnemonic: &'static str) -> Dual {
-    Dual { op, x: Some(code), y: code, mnemonic, mnemonic_gfx12: mnemonic }
+    Dual {
+        op,
+        x: Some(code),
+        y: code,
+        mnemonic,
+        mnemonic_gfx12: mnemonic,
+    }
 }
 
 const fn only_y(op: Op, code: u8, mnemonic: &'static str) -> Dual {
-    Dual { op, x: None, y: code, mnemonic, mnemonic_gfx12: mnemonic }
+    Dual {
+        op,
+        x: None,
+        y: code,
+        mnemonic,
+        mnemonic_gfx12: mnemonic,
+    }
 }
 
 impl Dual {

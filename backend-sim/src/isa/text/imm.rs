@@ -17,7 +17,11 @@ pub(super) fn waitcnt(f: &mut Formatter<'_>, arch: Arch, value: u32) -> fmt::Res
     }
     let none = vm == vm_max && exp == 7 && lgkm == lgkm_max;
     let mut separator = "";
-    for (name, count, max) in [("vmcnt", vm, vm_max), ("expcnt", exp, 7), ("lgkmcnt", lgkm, lgkm_max)] {
+    for (name, count, max) in [
+        ("vmcnt", vm, vm_max),
+        ("expcnt", exp, 7),
+        ("lgkmcnt", lgkm, lgkm_max),
+    ] {
         if none || count != max {
             write!(f, "{separator}{name}({count})")?;
             separator = " ";
@@ -27,10 +31,19 @@ pub(super) fn waitcnt(f: &mut Formatter<'_>, arch: Arch, value: u32) -> fmt::Res
 }
 
 /// `s_sendmsg` and its kin. `returning` messages have numbers of their own.
-pub(super) fn message(f: &mut Formatter<'_>, arch: Arch, value: u32, returning: bool) -> fmt::Result {
+pub(super) fn message(
+    f: &mut Formatter<'_>,
+    arch: Arch,
+    value: u32,
+    returning: bool,
+) -> fmt::Result {
     let gfx11 = arch.is_gfx11_plus();
     let id = value & if gfx11 { 0xff } else { 0xf };
-    let (op, stream) = if gfx11 { (0, 0) } else { (value >> 4 & 7, value >> 8 & 3) };
+    let (op, stream) = if gfx11 {
+        (0, 0)
+    } else {
+        (value >> 4 & 7, value >> 8 & 3)
+    };
     let rest = value & !(if gfx11 { 0xff } else { 0x37f });
     let name = message_name(arch, id, returning);
     if rest != 0 {
@@ -45,10 +58,17 @@ pub(super) fn message(f: &mut Formatter<'_>, arch: Arch, value: u32, returning: 
     ];
     match (id, op, stream) {
         (2 | 3, 1..=3, _) if !gfx11 => {
-            write!(f, "sendmsg({}, {}, {stream})", ["MSG_GS", "MSG_GS_DONE"][id as usize - 2], GS_OPS[op as usize])
+            write!(
+                f,
+                "sendmsg({}, {}, {stream})",
+                ["MSG_GS", "MSG_GS_DONE"][id as usize - 2],
+                GS_OPS[op as usize]
+            )
         }
         (3, 0, 0) if !gfx11 => f.write_str("sendmsg(MSG_GS_DONE, GS_OP_NOP)"),
-        (15, 1..=4, 0) if !gfx11 => write!(f, "sendmsg(MSG_SYSMSG, {})", SYSTEM_OPS[op as usize - 1]),
+        (15, 1..=4, 0) if !gfx11 => {
+            write!(f, "sendmsg(MSG_SYSMSG, {})", SYSTEM_OPS[op as usize - 1])
+        }
         (_, 0, 0) => match name {
             Some(name) => write!(f, "sendmsg({name})"),
             None => write!(f, "sendmsg({id}, 0, 0)"),
@@ -214,16 +234,32 @@ pub(super) fn delay(f: &mut Formatter<'_>, value: u32) -> fmt::Result {
     let (first, skip, second) = (value & 15, value >> 4 & 7, value >> 7 & 15);
     let mut separator = "";
     for (what, value, name) in [
-        ("instid0", first, name(&DISTANCES, "/* invalid instid value */", first)),
-        ("instskip", skip, name(&SKIPS, "/* invalid instskip value */", skip)),
-        ("instid1", second, name(&DISTANCES, "/* invalid instid value */", second)),
+        (
+            "instid0",
+            first,
+            name(&DISTANCES, "/* invalid instid value */", first),
+        ),
+        (
+            "instskip",
+            skip,
+            name(&SKIPS, "/* invalid instskip value */", skip),
+        ),
+        (
+            "instid1",
+            second,
+            name(&DISTANCES, "/* invalid instid value */", second),
+        ),
     ] {
         if value != 0 {
             write!(f, "{separator}{what}({name})")?;
             separator = " | ";
         }
     }
-    if separator.is_empty() { f.write_str("0") } else { Ok(()) }
+    if separator.is_empty() {
+        f.write_str("0")
+    } else {
+        Ok(())
+    }
 }
 
 /// `s_version`.
@@ -245,7 +281,14 @@ pub(super) fn swizzle(f: &mut Formatter<'_>, value: u32) -> fmt::Result {
     f.write_str(" offset:")?;
     if value >> 8 == 0x80 {
         let lane = |at: u32| value >> at & 3;
-        return write!(f, "swizzle(QUAD_PERM,{},{},{},{})", lane(0), lane(2), lane(4), lane(6));
+        return write!(
+            f,
+            "swizzle(QUAD_PERM,{},{},{},{})",
+            lane(0),
+            lane(2),
+            lane(4),
+            lane(6)
+        );
     }
     if value >> 15 != 0 {
         return write!(f, "{value}");
@@ -284,8 +327,16 @@ pub(super) fn buffer_format(f: &mut Formatter<'_>, arch: Arch, format: u8) -> fm
         let (data, number) = (format & 15, format >> 4);
         return match (data, number) {
             (1, 0) => Ok(()),
-            (1, _) => write!(f, " format:[BUF_NUM_FORMAT_{}]", NUMBER_FORMATS[usize::from(number & 7)]),
-            (_, 0) => write!(f, " format:[BUF_DATA_FORMAT_{}]", DATA_FORMATS[usize::from(data)]),
+            (1, _) => write!(
+                f,
+                " format:[BUF_NUM_FORMAT_{}]",
+                NUMBER_FORMATS[usize::from(number & 7)]
+            ),
+            (_, 0) => write!(
+                f,
+                " format:[BUF_DATA_FORMAT_{}]",
+                DATA_FORMATS[usize::from(data)]
+            ),
             _ => write!(
                 f,
                 " format:[BUF_DATA_FORMAT_{},BUF_NUM_FORMAT_{}]",
@@ -298,7 +349,11 @@ pub(super) fn buffer_format(f: &mut Formatter<'_>, arch: Arch, format: u8) -> fm
         return Ok(());
     }
     // Unified formats run through the data formats, each with the number formats that it has.
-    let groups: &[(&str, &[&str])] = if arch.is_gfx11_plus() { &GFX11_FORMATS } else { &GFX10_FORMATS };
+    let groups: &[(&str, &[&str])] = if arch.is_gfx11_plus() {
+        &GFX11_FORMATS
+    } else {
+        &GFX10_FORMATS
+    };
     let mut code = usize::from(format);
     for (data, numbers) in groups {
         if let Some(number) = numbers.get(code) {
@@ -327,11 +382,21 @@ const DATA_FORMATS: [&str; 16] = [
     "32_32_32_32",
     "RESERVED_15",
 ];
-const NUMBER_FORMATS: [&str; 8] =
-    ["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT"];
+const NUMBER_FORMATS: [&str; 8] = [
+    "UNORM",
+    "SNORM",
+    "USCALED",
+    "SSCALED",
+    "UINT",
+    "SINT",
+    "RESERVED_6",
+    "FLOAT",
+];
 
 const NORMAL: &[&str] = &["_UNORM", "_SNORM", "_USCALED", "_SSCALED", "_UINT", "_SINT"];
-const WITH_FLOAT: &[&str] = &["_UNORM", "_SNORM", "_USCALED", "_SSCALED", "_UINT", "_SINT", "_FLOAT"];
+const WITH_FLOAT: &[&str] = &[
+    "_UNORM", "_SNORM", "_USCALED", "_SSCALED", "_UINT", "_SINT", "_FLOAT",
+];
 const WIDE: &[&str] = &["_UINT", "_SINT", "_FLOAT"];
 
 const GFX10_FORMATS: [(&str, &[&str]); 15] = [

@@ -21,7 +21,11 @@ impl Inst {
     /// The instruction as assembly. `arch` must be the one that it was decoded for; `lanes` decides how lane
     /// masks are written (`vcc` or `vcc_lo`).
     pub fn text(&self, arch: Arch, lanes: Lanes) -> Text<'_> {
-        Text { inst: self, arch, lanes }
+        Text {
+            inst: self,
+            arch,
+            lanes,
+        }
     }
 }
 
@@ -48,7 +52,13 @@ impl Text<'_> {
 
     fn dual_mnemonic(&self, op: Op) -> &'static str {
         let dual = DUALS.iter().find(|d| d.op == op);
-        dual.map_or("", |d| if self.arch.is_gfx12_plus() { d.mnemonic_gfx12 } else { d.mnemonic })
+        dual.map_or("", |d| {
+            if self.arch.is_gfx12_plus() {
+                d.mnemonic_gfx12
+            } else {
+                d.mnemonic
+            }
+        })
     }
 
     /// What tells the forms of a vector instruction apart. Instructions with a single form have no suffix.
@@ -60,9 +70,15 @@ impl Text<'_> {
             _ if mods.sdwa.is_some() => "_sdwa",
             Format::Vop1 | Format::Vop2 | Format::Vopc if mods.dpp.is_some() => "_dpp",
             Format::Vop3 | Format::Vop3p if mods.dpp.is_some() => "_e64_dpp",
-            Format::Vop1 | Format::Vop2 | Format::Vopc if !row.flags.has(Flags::SHORT_ONLY) => "_e32",
+            Format::Vop1 | Format::Vop2 | Format::Vopc if !row.flags.has(Flags::SHORT_ONLY) => {
+                "_e32"
+            }
             Format::Vop1 | Format::Vop2 if row.flags.has(Flags::TRUE16) => "_e32",
-            Format::Vop3 if matches!(row.code(self.arch), Code::Own(_)) && row.format != Format::Vop3 => "_e64",
+            Format::Vop3
+                if matches!(row.code(self.arch), Code::Own(_)) && row.format != Format::Vop3 =>
+            {
+                "_e64"
+            }
             _ => "",
         }
     }
@@ -77,7 +93,10 @@ impl Text<'_> {
             }
             f.write_str(separator)?;
             separator = ", ";
-            let desc = OperandDesc { ty: self.inst.operand_type(first + index), ..*desc };
+            let desc = OperandDesc {
+                ty: self.inst.operand_type(first + index),
+                ..*desc
+            };
             self.operand(f, *operand, &desc)?;
         }
         Ok(())

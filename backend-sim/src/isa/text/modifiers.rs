@@ -64,7 +64,11 @@ impl Text<'_> {
     /// Sources that select halves, in order.
     fn sources(&self) -> u8 {
         let is_source = |field| matches!(field, Field::Src0 | Field::Src1 | Field::Src2);
-        self.row().operands().iter().filter(|o| is_source(o.field)).count() as u8
+        self.row()
+            .operands()
+            .iter()
+            .filter(|o| is_source(o.field))
+            .count() as u8
     }
 
     fn op_sel(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -85,7 +89,11 @@ impl Text<'_> {
             if self.row().operands().len() == 2 {
                 return Ok(());
             }
-            for (name, value) in [("cbsz", mods.cbsz), ("abid", mods.abid), ("blgp", mods.blgp)] {
+            for (name, value) in [
+                ("cbsz", mods.cbsz),
+                ("abid", mods.abid),
+                ("blgp", mods.blgp),
+            ] {
                 if value != 0 {
                     write!(f, " {name}:{value}")?;
                 }
@@ -100,7 +108,12 @@ impl Text<'_> {
             }
             write!(f, " {name}:[")?;
             for source in 0..sources {
-                write!(f, "{}{}", if source == 0 { "" } else { "," }, mask >> source & 1)?;
+                write!(
+                    f,
+                    "{}{}",
+                    if source == 0 { "" } else { "," },
+                    mask >> source & 1
+                )?;
             }
             f.write_str("]")
         };
@@ -120,17 +133,29 @@ impl Text<'_> {
 
     fn dpp(&self, f: &mut Formatter<'_>, dpp: Dpp) -> fmt::Result {
         let (ctrl, row_mask, bank_mask, bound_ctrl, fetch_inactive) = match dpp {
-            Dpp::Dpp8 { selectors, fetch_inactive } => {
+            Dpp::Dpp8 {
+                selectors,
+                fetch_inactive,
+            } => {
                 f.write_str(" dpp8:[")?;
                 for lane in 0..8 {
-                    write!(f, "{}{}", if lane == 0 { "" } else { "," }, selectors >> (3 * lane) & 7)?;
+                    write!(
+                        f,
+                        "{}{}",
+                        if lane == 0 { "" } else { "," },
+                        selectors >> (3 * lane) & 7
+                    )?;
                 }
                 f.write_str("]")?;
                 return flag(f, fetch_inactive, " fi:1");
             }
-            Dpp::Dpp16 { ctrl, row_mask, bank_mask, bound_ctrl, fetch_inactive } => {
-                (ctrl, row_mask, bank_mask, bound_ctrl, fetch_inactive)
-            }
+            Dpp::Dpp16 {
+                ctrl,
+                row_mask,
+                bank_mask,
+                bound_ctrl,
+                fetch_inactive,
+            } => (ctrl, row_mask, bank_mask, bound_ctrl, fetch_inactive),
         };
         match ctrl {
             DppCtrl::QuadPerm([a, b, c, d]) => write!(f, " quad_perm:[{a},{b},{c},{d}]"),
@@ -195,7 +220,11 @@ impl Text<'_> {
         let has = |bit| cache.0 & bit != 0;
         let vector = self.inst.format != Format::Smem;
         let new_names = self.arch.is_gfx942_plus();
-        flag(f, has(Cache::GLC), if new_names && vector { " sc0" } else { " glc" })?;
+        flag(
+            f,
+            has(Cache::GLC),
+            if new_names && vector { " sc0" } else { " glc" },
+        )?;
         flag(f, has(Cache::SLC), if new_names { " nt" } else { " slc" })?;
         flag(f, has(Cache::DLC), " dlc")?;
         flag(f, has(Cache::SCC), if new_names { " sc1" } else { " scc" })
@@ -234,7 +263,14 @@ impl Text<'_> {
             }
         };
         f.write_str(hint)?;
-        f.write_str(["", " scope:SCOPE_SE", " scope:SCOPE_DEV", " scope:SCOPE_SYS"][usize::from(scope)])
+        f.write_str(
+            [
+                "",
+                " scope:SCOPE_SE",
+                " scope:SCOPE_DEV",
+                " scope:SCOPE_SYS",
+            ][usize::from(scope)],
+        )
     }
 }
 

@@ -3,29 +3,48 @@
 use core::fmt::{self, Formatter};
 
 use super::super::row::Flags;
-use super::super::{Column, Field, Format, ImmKind, InlineFloat, Lanes, Operand, OperandDesc, Type};
+use super::super::{
+    Column, Field, Format, ImmKind, InlineFloat, Lanes, Operand, OperandDesc, Type,
+};
 use super::{Text, imm};
 
 impl Text<'_> {
-    pub(super) fn operand(&self, f: &mut Formatter<'_>, operand: Operand, desc: &OperandDesc) -> fmt::Result {
+    pub(super) fn operand(
+        &self,
+        f: &mut Formatter<'_>,
+        operand: Operand,
+        desc: &OperandDesc,
+    ) -> fmt::Result {
         match desc.field {
             Field::Src0 => self.modified(f, operand, desc.ty, 0)?,
             Field::Src1 => self.modified(f, operand, desc.ty, 1)?,
             Field::Src2 => self.modified(f, operand, desc.ty, 2)?,
             Field::Imm(kind) => return self.immediate(f, operand, kind),
-            Field::Soffset if self.inst.format == Format::Smem => return self.smem_offset(f, operand),
+            Field::Soffset if self.inst.format == Format::Smem => {
+                return self.smem_offset(f, operand);
+            }
             Field::Saddr | Field::Addr if operand == Operand::None => return f.write_str("off"),
             _ => self.plain(f, operand, desc.ty)?,
         }
         if self.row().flags.has(Flags::TRUE16) && matches!(operand, Operand::Vgpr(_)) {
             let bit = if desc.field == Field::Dst { 3 } else { 0 };
-            return f.write_str(if self.inst.mods.op_sel >> bit & 1 == 1 { ".h" } else { ".l" });
+            return f.write_str(if self.inst.mods.op_sel >> bit & 1 == 1 {
+                ".h"
+            } else {
+                ".l"
+            });
         }
         Ok(())
     }
 
     /// A source with what its modifiers do to it.
-    fn modified(&self, f: &mut Formatter<'_>, operand: Operand, ty: Type, index: u8) -> fmt::Result {
+    fn modified(
+        &self,
+        f: &mut Formatter<'_>,
+        operand: Operand,
+        ty: Type,
+        index: u8,
+    ) -> fmt::Result {
         let mods = &self.inst.mods;
         let bit = |mask: u8| mask >> index & 1 == 1;
         if mods.sdwa.is_some_and(|sdwa| bit(sdwa.sext)) {
@@ -40,7 +59,10 @@ impl Text<'_> {
             _ => (bit(mods.neg), bit(mods.abs)),
         };
         // -1 is an inline constant; minus 1 is written neg(1).
-        let constant = matches!(operand, Operand::Int(_) | Operand::Float(_) | Operand::Literal(_));
+        let constant = matches!(
+            operand,
+            Operand::Int(_) | Operand::Float(_) | Operand::Literal(_)
+        );
         let (open, close) = match (neg, abs) {
             (true, false) if constant => ("neg(", ")"),
             (true, false) => ("-", ""),
@@ -95,7 +117,9 @@ impl Text<'_> {
     }
 
     fn immediate(&self, f: &mut Formatter<'_>, operand: Operand, kind: ImmKind) -> fmt::Result {
-        let Operand::Imm(value) = operand else { return self.plain(f, operand, Type::Imm) };
+        let Operand::Imm(value) = operand else {
+            return self.plain(f, operand, Type::Imm);
+        };
         let value = value as u32 & 0xffff;
         match kind {
             ImmKind::Hex => write!(f, "{value:#x}"),
@@ -130,13 +154,21 @@ impl Text<'_> {
 
 /// A signed number in hexadecimal.
 pub(super) fn hex(f: &mut Formatter<'_>, value: i32) -> fmt::Result {
-    if value < 0 { write!(f, "-{:#x}", value.unsigned_abs()) } else { write!(f, "{value:#x}") }
+    if value < 0 {
+        write!(f, "-{:#x}", value.unsigned_abs())
+    } else {
+        write!(f, "{value:#x}")
+    }
 }
 
 fn registers(f: &mut Formatter<'_>, file: &str, first: u8, dwords: u8) -> fmt::Result {
     match dwords {
         0 | 1 => write!(f, "{file}{first}"),
-        _ => write!(f, "{file}[{first}:{}]", u16::from(first) + u16::from(dwords) - 1),
+        _ => write!(
+            f,
+            "{file}[{first}:{}]",
+            u16::from(first) + u16::from(dwords) - 1
+        ),
     }
 }
 
@@ -162,7 +194,9 @@ fn inline_float(constant: InlineFloat, ty: Type) -> &'static str {
         InlineFloat::NegTwo => "-2.0",
         InlineFloat::Four => "4.0",
         InlineFloat::NegFour => "-4.0",
-        InlineFloat::InvTwoPi if matches!(ty, Type::B64 | Type::U64 | Type::I64 | Type::F64) => "0.15915494309189532",
+        InlineFloat::InvTwoPi if matches!(ty, Type::B64 | Type::U64 | Type::I64 | Type::F64) => {
+            "0.15915494309189532"
+        }
         InlineFloat::InvTwoPi => "0.15915494",
     }
 }
