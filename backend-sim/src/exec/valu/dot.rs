@@ -102,24 +102,6 @@ pub(super) unsafe fn dot2_bf16_bf16(args: &VArgs) -> u64 {
     }
 }
 
-#[inline(always)]
-fn finish_i32(sum: i64, clamp: bool) -> i32 {
-    if clamp {
-        sum.clamp(i32::MIN as i64, i32::MAX as i64) as i32
-    } else {
-        sum as i32
-    }
-}
-
-#[inline(always)]
-fn finish_u32(sum: u64, clamp: bool) -> u32 {
-    if clamp {
-        sum.min(u32::MAX as u64) as u32
-    } else {
-        sum as u32
-    }
-}
-
 /// Field `i` of `BITS` bits, sign-extended if asked for.
 #[inline(always)]
 fn field<const BITS: u32>(x: u32, i: u32, signed: bool) -> i32 {
@@ -139,26 +121,38 @@ unsafe fn fields<const BITS: u32>(
     signed_b: bool,
     signed_sum: bool,
 ) -> u64 {
-    let clamp = args.clamp;
-    let products = |a: u32, b: u32| {
+    let exact = |a: u32, b: u32| {
         let mut sum = 0;
         let mut i = 0;
         while i < 32 / BITS {
-            // Two 16-bit fields of unsigned type reach beyond i32.
+            // Two products of unsigned 16-bit fields reach beyond i32.
             sum += field::<BITS>(a, i, signed_a) as i64 * field::<BITS>(b, i, signed_b) as i64;
             i += 1;
         }
         sum
     };
+    let wrapping = |a: u32, b: u32, c: u32| {
+        let mut sum = c as i32;
+        let mut i = 0;
+        while i < 32 / BITS {
+            let product = field::<BITS>(a, i, signed_a).wrapping_mul(field::<BITS>(b, i, signed_b));
+            sum = sum.wrapping_add(product);
+            i += 1;
+        }
+        sum as u32
+    };
     // SAFETY: the caller keeps the contract for dwords.
     unsafe {
-        if signed_sum {
+        if !args.clamp {
+            map3(args, wrapping)
+        } else if signed_sum {
+            let (min, max) = (i32::MIN as i64, i32::MAX as i64);
             map3(args, |a: u32, b: u32, c: i32| {
-                finish_i32(c as i64 + products(a, b), clamp)
+                (c as i64 + exact(a, b)).clamp(min, max) as i32
             })
         } else {
             map3(args, |a: u32, b: u32, c: u32| {
-                finish_u32((c as i64 + products(a, b)) as u64, clamp)
+                (c as i64 + exact(a, b)).min(u32::MAX as i64) as u32
             })
         }
     }
