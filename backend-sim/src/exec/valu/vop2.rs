@@ -212,9 +212,9 @@ handlers! {
     v_subbrev_co_u32 => carrying::<H>(args, 0, |c, x, y| sub_borrow(c, y, x));
 
     v_dot2c_f32_f16 | v_dot2acc_f32_f16 | v_dot2_f32_f16 => dot::dot2_f32_f16::<H>(args);
-    v_dot2c_i32_i16 | v_dot2_i32_i16 => dot::dot2_i32(args);
-    v_dot4c_i32_i8 | v_dot4_i32_i8 => dot::dot4_i32(args);
-    v_dot8c_i32_i4 | v_dot8_i32_i4 => dot::dot8_i32(args);
+    v_dot2c_i32_i16 | v_dot2_i32_i16 => dot::integer::i::<16>(args);
+    v_dot4c_i32_i8 | v_dot4_i32_i8 => dot::integer::i::<8>(args);
+    v_dot8c_i32_i4 | v_dot8_i32_i4 => dot::integer::i::<4>(args);
     v_pk_fmac_f16 | v_pk_fma_f16 => arith::packed::<3>(
         args,
         |[x, y, z]| F16::fma::<H>(x, y, z),
