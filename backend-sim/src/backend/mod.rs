@@ -4,6 +4,8 @@ mod config;
 mod engine;
 mod events;
 mod memory;
+#[cfg(feature = "std")]
+mod park;
 mod queues;
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -32,6 +34,8 @@ pub struct SimBackend {
     host: HostCpu,
     memory: Box<dyn HostMemory>,
     books: Mutex<Books>,
+    #[cfg(feature = "std")]
+    park: park::SimPark,
 }
 
 impl core::fmt::Debug for SimBackend {
@@ -86,6 +90,8 @@ impl SimBackend {
             host: config.host,
             memory: config.memory,
             books: Mutex::new(Books::default()),
+            #[cfg(feature = "std")]
+            park: park::SimPark::new(),
         })
     }
 
