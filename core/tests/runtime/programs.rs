@@ -142,9 +142,8 @@ fn a_dispatch_that_cannot_be_is_refused_before_it_is_sent() {
     );
     assert!(program.kernel("none").is_none());
     let grid = |grid, group| Dispatch::new(Grid::new(grid, group));
-    let refused = |kernel, dispatch: Dispatch| {
-        rt.dispatch(&queue, kernel, &dispatch, &[]).unwrap_err()
-    };
+    let refused =
+        |kernel, dispatch: Dispatch| rt.dispatch(&queue, kernel, &dispatch, &[]).unwrap_err();
     assert!(matches!(
         refused(&touch, grid([1, 1, 1], [1, 1, 1])),
         DispatchError::Arguments(KernargError::Count { expected: 4, .. })
