@@ -5,7 +5,7 @@
 use rukh_backend_sim::{Mode, SimBackend, SimConfig};
 use rukh_core::backend::{AgentKind, Timeout};
 use rukh_core::loader::kernarg::{Explicit, Grid};
-use rukh_core::mem::{AllocFlags, PoolFlags};
+use rukh_core::mem::PoolFlags;
 use rukh_core::runtime::{Dispatch, QueueConfig, Runtime, RuntimeConfig};
 use std::error::Error;
 use std::process::ExitCode;
@@ -72,7 +72,7 @@ fn run(profile: &str, code_object: &[u8]) -> Result<String, Box<dyn Error>> {
         .ok_or("the GPU has no memory pool")?
         .id;
     let bytes = u64::from(ELEMENTS) * 4;
-    let buffer = || runtime.create_buffer(pool, bytes, AllocFlags::empty());
+    let buffer = || runtime.create_buffer(pool, bytes, &[]);
     let (a, b, c) = (buffer()?, buffer()?, buffer()?);
     let input = |step: u32| -> Vec<f32> {
         (0..ELEMENTS)
