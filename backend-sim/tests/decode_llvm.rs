@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use rukh_backend_sim::isa::{Arch, DecodeError, Inst, Lanes, Op, Rng, decode, encode, generate, generate_dual};
+use rukh_backend_sim::isa::{
+    Arch, DecodeError, Inst, Lanes, Op, Rng, decode, encode, generate, generate_dual,
+};
 
 /// Forms of each row.
 const PER_ROW: usize = 40;
@@ -38,7 +40,11 @@ fn llvm(arch: Arch, lanes: Lanes, instructions: Vec<Vec<u8>>) -> Vec<Verdict> {
             assert!(aborts < 300, "llvm-mc-19 aborts all the time");
         }
     }
-    instructions.into_iter().zip(theirs).map(|(bytes, theirs)| Verdict { bytes, theirs }).collect()
+    instructions
+        .into_iter()
+        .zip(theirs)
+        .map(|(bytes, theirs)| Verdict { bytes, theirs })
+        .collect()
 }
 
 /// One run of LLVM. After each instruction stands a marker, so that what is rejected, or shorter than thought,
@@ -59,6 +65,7 @@ fn llvm_once(arch: Arch, lanes: Lanes, instructions: &[Vec<u8>]) -> Vec<Option<S
         command.arg("--mattr=+wavefrontsize64");
     }
     let mut child = command
+        .env("LLVM_DISABLE_SYMBOLIZATION", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -97,7 +104,14 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
     let starts = |names: &[&str]| names.iter().any(|name| theirs.starts_with(name));
     let has = |what: &str| theirs.contains(what);
     let gfx9 = arch < Arch::Gfx1030;
-    if starts(&["image_", "exp ", "v_interp", "ds_bvh", "lds_direct", "lds_param"]) {
+    if starts(&[
+        "image_",
+        "exp ",
+        "v_interp",
+        "ds_bvh",
+        "lds_direct",
+        "lds_param",
+    ]) {
         return Some("graphics encodings are not part of the list");
     }
     if has("/*") {
@@ -114,6 +128,23 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
     }
     if starts(&["v_mad_u32_u16", "v_mad_i32_i16"]) && has("op_sel") {
         return Some("LLVM shows half selection for the addend, which is a whole register");
+    }
+    if !gfx9 && has("src_lds_direct") {
+        return Some("gfx11 has no LDS operand: LLVM reads a reserved code as one");
+    }
+    if starts(&["buffer_", "tbuffer_"])
+        && matches!(ours, Err(DecodeError::BadOperand { code: 255, .. }))
+    {
+        return Some("a buffer offset cannot be a literal");
+    }
+    if starts(&["s_version"]) {
+        return Some("names for the code object's target, which nothing executes");
+    }
+    if starts(&["v_minmax_f16", "v_maxmin_f16", "v_cndmask_b16"]) && !has("op_sel") {
+        return Some("LLVM 19 takes these for whole-register operations");
+    }
+    if starts(&["v_fma_mix"]) && has(" 0x") {
+        return Some("LLVM shows half of a literal, whichever half the operation reads");
     }
     if gfx9 && starts(&["buffer_store_lds_dword"]) {
         return Some("not in the list: no compiler emits it");

@@ -353,6 +353,11 @@ impl Row {
             .last()
             .is_some_and(|o| o.field == Field::Src2 && o.ty == Type::Mask)
             && !self.has(Field::MaskDst);
+        // v_pk_fmac_f16: packed, without the fields that VOP3P has for that.
+        if self.format == Format::Vop2 && self.operands.first().is_some_and(|o| o.ty == Type::PkF16)
+        {
+            return 0;
+        }
         self.source_mask(|ty| ty.is_float() || selects && ty != Type::Mask)
     }
 
