@@ -327,6 +327,7 @@ impl Row {
     /// Whether the instruction has DPP forms in `format`.
     pub fn has_dpp(&self, arch: Arch, format: Format) -> bool {
         let in_format = match format {
+            Format::Vop2 if self.op == Op::v_pk_fmac_f16 => arch.is_gfx11_plus(),
             Format::Vop1 | Format::Vop2 => true,
             Format::Vopc | Format::Vop3 => arch.is_gfx11_plus(),
             Format::Vop3p => arch.is_gfx11_plus() && self.flags.has(Flags::PACKED_DPP),
@@ -353,11 +354,6 @@ impl Row {
             .last()
             .is_some_and(|o| o.field == Field::Src2 && o.ty == Type::Mask)
             && !self.has(Field::MaskDst);
-        // v_pk_fmac_f16: packed, without the fields that VOP3P has for that.
-        if self.format == Format::Vop2 && self.operands.first().is_some_and(|o| o.ty == Type::PkF16)
-        {
-            return 0;
-        }
         self.source_mask(|ty| ty.is_float() || selects && ty != Type::Mask)
     }
 

@@ -188,11 +188,7 @@ fn registers(f: &mut Formatter<'_>, file: &str, first: u8, dwords: u8) -> fmt::R
 fn literal(f: &mut Formatter<'_>, value: u32, ty: Type) -> fmt::Result {
     let half = ty.is_16();
     let value = if half { value & 0xffff } else { value };
-    let number = if half {
-        i32::from(value as i16)
-    } else {
-        value as i32
-    };
+    let number = value as i32;
     let wide = ty.dwords(Lanes::W64) > 1;
     if (-16..=64).contains(&number) && !(wide && number < 0) {
         return write!(f, "{number}");
