@@ -117,7 +117,7 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
     if has("/*") {
         return Some("LLVM marks operands that it decoded and would not have assembled");
     }
-    if gfx9 && (has(" null") || has("src_null")) {
+    if gfx9 && (has("null")) {
         return Some("gfx9 has no null register: LLVM reads a reserved code as one");
     }
     if gfx9 && starts(&["ds_"]) && theirs.matches(", ").count() >= 2 {

@@ -64,7 +64,8 @@ pub fn generate(arch: Arch, op: Op, rng: &mut Rng) -> Option<Inst> {
         format,
         rng,
         mods: Mods::default(),
-        scalar: None,
+        // The literal of fmamk and its kin leaves no room for another.
+        scalar: row.has(Field::Literal).then_some(Operand::Literal(0)),
     };
     make.modifiers();
     let mut operands = [Operand::None; 8];
