@@ -8,5 +8,6 @@ mod convert;
 mod division;
 mod harness;
 mod integer;
+mod matrix;
 mod packed;
 mod transcendental;

@@ -19,6 +19,7 @@ mod float;
 mod integral;
 mod lanes;
 pub mod levels;
+mod matrix;
 pub mod mode;
 mod order;
 mod sad;
@@ -47,7 +48,9 @@ pub use mode::{Denorm, FloatMode, Round};
 /// - `dst` may be the very rows of a source, or disjoint from it; it never overlaps a source partly.
 /// - 16-bit sources arrive in the low half of each dword; the high half is ignored. 16-bit results are returned in
 ///   the low half with zero above.
+/// - Sources of packed operations have their halves selected; those of the `mix` operations are f32, widened already.
 /// - Input modifiers (neg, abs) are applied already; output modifiers (clamp on floats, omod) are the caller's.
+/// - Matrix operations have as many rows per operand as their types say, and ignore EXEC.
 #[derive(Clone, Copy, Debug)]
 pub struct VArgs {
     /// First row of the result.
@@ -68,7 +71,8 @@ pub struct VArgs {
     pub mode: FloatMode,
     /// The instruction's clamp bit, for integer saturation. Float clamp is applied by the caller.
     pub clamp: bool,
-    /// An immediate that is not a source row; zero if the instruction has none.
+    /// What else the instruction says, zero if nothing: the signedness of A and B in bits 0 and 1 (`v_dot4_i32_iu8`,
+    /// `v_dot8_i32_iu4`, integer WMMA); CBSZ in bits 2:0, ABID in 6:3 and BLGP in 9:7 (MFMA).
     pub imm: u32,
 }
 
@@ -92,4 +96,5 @@ pub fn handler(op: Op, level: Level) -> Option<VHandler> {
         .or_else(|| vopc::handler(op, level))
         .or_else(|| vop3::handler(op, level))
         .or_else(|| vop3p::handler(op, level))
+        .or_else(|| matrix::handler(op, level))
 }
