@@ -1,6 +1,6 @@
 //! A decoded instruction.
 
-use super::{Op, Operand};
+use super::{Field, Lanes, Op, Operand, Type};
 
 /// One decoded instruction: what it does, on which operands, with which modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +18,44 @@ pub struct Inst {
     pub operands: [Operand; 8],
     /// Everything that assembly writes after or around the operands.
     pub mods: Mods,
+}
+
+impl Inst {
+    /// What the operand at `index` holds. Mostly the row's type; addresses depend on how they are formed.
+    /// Indices beyond the row's operands hold [`Type::Imm`], which is no register at all.
+    pub fn operand_type(&self, index: usize) -> Type {
+        let (op, index) = match (self.op_y, index) {
+            (Some(op_y), 4..) => (op_y, index - 4),
+            _ => (self.op, index),
+        };
+        let Some(desc) = op.row().operands().get(index) else {
+            return Type::Imm;
+        };
+        match (self.format, desc.field) {
+            // A 32-bit offset to the scalar base.
+            (Format::Global, Field::Addr) if self.has_saddr() => Type::U32,
+            // Index and offset.
+            (Format::Mubuf | Format::Mtbuf, Field::Addr) if self.mods.idxen && self.mods.offen => {
+                Type::B64
+            }
+            (Format::Mubuf | Format::Mtbuf, Field::Addr) if self.mods.addr64 => Type::U64,
+            // The texture fault flag takes one register more.
+            (Format::Mubuf | Format::Mtbuf, Field::Dst | Field::Data) if self.mods.tfe => {
+                match desc.ty.dwords(Lanes::W64) {
+                    1 => Type::B64,
+                    2 => Type::B96,
+                    3 => Type::B128,
+                    _ => Type::B160,
+                }
+            }
+            _ => desc.ty,
+        }
+    }
+
+    fn has_saddr(&self) -> bool {
+        let mut operands = self.operands.iter().zip(self.op.row().operands());
+        operands.any(|(operand, desc)| desc.field == Field::Saddr && *operand != Operand::None)
+    }
 }
 
 /// An encoding family, named as in the ISA manuals.
@@ -99,7 +137,7 @@ pub struct Mods {
     pub gds: bool,
     /// Typed buffer: gfx9 dfmt in bits 0 to 3 and nfmt in bits 4 to 6; the 7-bit format since gfx10.
     pub fmt: u8,
-    /// SMEM (gfx9): the offset comes from a register too.
+    /// SMEM (gfx9): the offset is the sum of a register and a number.
     pub soffset_en: bool,
     /// Matrix operations: broadcast size.
     pub cbsz: u8,

@@ -5,15 +5,24 @@
 //! - [`Arch`]: whose encoding is meant.
 
 mod arch;
+mod decode;
+mod encode;
+mod generate;
 mod inst;
 #[macro_use]
 mod list;
 mod op;
 mod operand;
 mod row;
+mod table;
+mod text;
 
 pub use arch::{Arch, ArchSet, Column, Lanes};
+pub use decode::{DecodeError, decode};
+pub use encode::{EncodeError, Encoded, encode};
+pub use generate::{Rng, generate, generate_dual};
 pub use inst::{Cache, Dpp, DppCtrl, Format, Inst, Mods, Sdwa, Select, Unused};
 pub use op::Op;
 pub use operand::{InlineFloat, Operand};
 pub use row::{Code, Dir, Field, Flags, ImmKind, OperandDesc, Row, Type};
+pub use text::Text;

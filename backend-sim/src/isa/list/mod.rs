@@ -48,6 +48,7 @@ mod vop3;
 mod vop3p;
 #[macro_use]
 mod vopc;
+pub(super) mod vopd;
 
 /// Passes all rows of all lists, list by list, to the macro named.
 macro_rules! for_each_row {

@@ -26,6 +26,12 @@ Smem {
     s_buffer_store_dword       0x18  0x18   -     -     -     (v:B32 base:B128 soff:U32);
     s_buffer_store_dwordx2     0x19  0x19   -     -     -     (v:B64 base:B128 soff:U32);
     s_buffer_store_dwordx4     0x1a  0x1a   -     -     -     (v:B128 base:B128 soff:U32);
+    s_dcache_inv               0x20  0x20   0x20  0x21  0x21  ();
+    s_dcache_wb                0x21  0x21   -     -     -     ();
+    s_dcache_inv_vol           0x22  0x22   -     -     -     ();
+    s_dcache_wb_vol            0x23  0x23   -     -     -     ();
+    s_memtime                  0x24  0x24   0x24  -     -     (d:U64);
+    s_memrealtime              0x25  0x25   0x25  -     -     (d:U64);
     s_atc_probe                0x26  0x26   0x26  0x22  0x22  (dec base:B64 soff:U32);
     s_atc_probe_buffer         0x27  0x27   0x27  0x23  0x23  (dec base:B128 soff:U32);
     s_dcache_discard           0x28  0x28   -     -     -     (base:B64 soff:U32);
@@ -85,9 +91,6 @@ Smem {
 
     // since gfx10
     s_gl1_inv                  -     -      0x1f  0x20  -     ();
-    s_dcache_inv               -     -      0x20  0x21  0x21  ();
-    s_memtime                  -     -      0x24  -     -     (d:B64);
-    s_memrealtime              -     -      0x25  -     -     (d:B64);
 
     // since gfx12
     s_load_dwordx3             -     -      -     -     0x05  (d:B96 base:B64 soff:U32)   [gfx12("s_load_b96")];

@@ -4,6 +4,7 @@ macro_rules! vop1 {
     ([$next:ident $($rest:ident)*] $($done:tt)*) => { $next! { [$($rest)*] $($done)*
 Vop1 {
     // operation               gfx9  gfx90a gfx10 gfx11 gfx12 operands
+    v_nop                      0x00  0x00   0x00  0x00  0x00  ();
     v_mov_b32                  0x01  0x01   0x01  0x01  0x01  (d:B32 a:B32);
     v_readfirstlane_b32        0x02  0x02   0x02  0x02  0x02  (sdst:B32 a:B32)   [is(Flags::SHORT_ONLY)];
     v_cvt_i32_f64              0x03  0x03   0x03  0x03  0x03  (d:I32 a:F64);
@@ -55,6 +56,7 @@ Vop1 {
     v_fract_f64                0x32  0x32   0x3e  0x3e  0x3e  (d:F64 a:F64);
     v_frexp_exp_i32_f32        0x33  0x33   0x3f  0x3f  0x3f  (d:I32 a:F32);
     v_frexp_mant_f32           0x34  0x34   0x40  0x40  0x40  (d:F32 a:F32);
+    v_clrexcp                  0x35  0x35   0x41  -     -     ();
     v_screen_partition_4se_b32 0x37  0x37   -     -     -     (d:B32 a:B32);
     v_mov_b64                  -     0x38   -     -     -     (d:U64 a:U64)      [on(ArchSet::GFX942_UP)];
     v_cvt_f16_u16              0x39  0x39   0x50  0x50  0x50  (d:F16 a:U16);
@@ -79,13 +81,16 @@ Vop1 {
     v_log_legacy_f32           0x4c  0x4c   -     -     -     (d:F32 a:F32);
     v_cvt_norm_i16_f16         0x4d  0x4d   0x63  0x63  0x63  (d:I16 a:F16);
     v_cvt_norm_u16_f16         0x4e  0x4e   0x64  0x64  0x64  (d:U16 a:F16);
-    v_sat_pk_u8_i16            0x4f  0x4f   0x62  0x62  0x62  (d:I16 a:PkI16);
-    v_swap_b32                 0x51  0x51   0x65  0x65  0x65  (m:B32 am:B32)     [is(Flags::SHORT_ONLY)];
+    v_sat_pk_u8_i16            0x4f  0x4f   0x62  0x62  0x62  (d:B16 a:PkI16);
+    v_swap_b32                 0x51  0x51   0x65  0x65  0x65  (m:B32 am:B32)     [is(Flags::SHORT_ONLY)] [is(Flags::NO_DPP)];
     v_accvgpr_mov_b32          -     0x52   -     -     -     (acc:B32 aacc:B32) [is(Flags::SHORT_ONLY)];
-    v_cvt_f32_fp8              -     0x54   -     -     0x6c  (d:F32 a:F32)      [on(ArchSet::GFX942_UP)];
-    v_cvt_f32_bf8              -     0x55   -     -     0x6d  (d:F32 a:F32)      [on(ArchSet::GFX942_UP)];
-    v_cvt_pk_f32_fp8           -     0x56   -     -     0x6e  (d:PkF32 a:F32)    [on(ArchSet::GFX942_UP)];
-    v_cvt_pk_f32_bf8           -     0x57   -     -     0x6f  (d:PkF32 a:F32)    [on(ArchSet::GFX942_UP)];
+    v_cvt_f32_fp8              -     0x54   -     -     0x6c  (d:F32 a:U32)      [on(ArchSet::GFX942_UP)];
+    v_cvt_f32_bf8              -     0x55   -     -     0x6d  (d:F32 a:U32)      [on(ArchSet::GFX942_UP)];
+    v_cvt_pk_f32_fp8           -     0x56   -     -     0x6e  (d:PkF32 a:U32)    [on(ArchSet::GFX942_UP)];
+    v_cvt_pk_f32_bf8           -     0x57   -     -     0x6f  (d:PkF32 a:U32)    [on(ArchSet::GFX942_UP)];
+
+    // since gfx10
+    v_pipeflush                -     -      0x1b  0x1b  0x1b  ();
 
     // since gfx11
     v_mov_b16                  -     -      -     0x1c  0x1c  (d:B16 a:B16)      [is(Flags::SHORT_ONLY)] [is(Flags::TRUE16)];
@@ -97,10 +102,10 @@ Vop1 {
     v_movrelsd_2_b32           -     -      0x48  0x48  0x48  (d:B32 a:B32);
 
     // since gfx11
-    v_permlane64_b32           -     -      -     0x67  0x67  (d:B32 a:B32)      [is(Flags::SHORT_ONLY)];
+    v_permlane64_b32           -     -      -     0x67  0x67  (d:B32 a:B32)      [is(Flags::SHORT_ONLY)] [is(Flags::NO_DPP)];
 
     // since gfx10
-    v_swaprel_b32              -     -      0x68  0x68  0x68  (m:B32 am:B32)     [is(Flags::SHORT_ONLY)];
+    v_swaprel_b32              -     -      0x68  0x68  0x68  (m:B32 am:B32)     [is(Flags::SHORT_ONLY)] [is(Flags::NO_DPP)];
 
     // since gfx11
     v_not_b16                  -     -      -     0x69  0x69  (d:U16 a:U16);
