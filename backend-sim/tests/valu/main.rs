@@ -5,6 +5,7 @@
 mod arithmetic;
 mod compare;
 mod convert;
+mod coverage;
 mod division;
 mod harness;
 mod integer;

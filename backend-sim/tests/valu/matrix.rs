@@ -176,8 +176,8 @@ fn a_block_of_a_can_serve_its_neighbours() {
     let a: Vec<u32> = (0..64).map(|lane| ((lane / 4) as f32).to_bits()).collect();
     let b = vec![1f32.to_bits(); 64];
     let out = run(Op::v_mfma_f32_4x4x1f32, 64, [&a, &b, &[0; 256]], 2 | 3 << 3);
-    for lane in 0..64 {
-        assert_eq!(f32::from_bits(out[lane]), (lane / 16 * 4 + 3) as f32);
+    for (lane, &value) in out.iter().take(64).enumerate() {
+        assert_eq!(f32::from_bits(value), (lane / 16 * 4 + 3) as f32);
     }
 }
 

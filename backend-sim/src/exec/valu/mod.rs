@@ -7,6 +7,21 @@
 //!
 //! - [`levels`]: the host instruction sets handlers are compiled for; results are the same bytes at each.
 //! - [`mode`]: the part of a wavefront's MODE register that changes arithmetic.
+//! - `vop1`, `vop2`, `vopc`, `vop3`, `vop3p`, `matrix`: one line per operation, by encoding. A new operation is a line
+//!   there; `table` makes the handlers.
+//! - `lanes`: loops over rows. `arith`: float operations in every mode, on host arithmetic where that rounds as asked,
+//!   on `soft` arithmetic elsewhere. `float`: formats and the rules for NaN.
+//! - `convert`, `integral`, `order`, `division`, `dot`, `sad`, `transcendental`: families of operations.
+//!
+//! # Choices where silicon is undocumented
+//!
+//! - The first NaN source comes back quiet; invalid operations give the positive default NaN (`v_div_fixup` the
+//!   negative one, as documented). Of two NaN sources of `min` or `max` the first is returned.
+//! - A result is flushed if it is subnormal after rounding. Compares, `min` and `max` flush their sources as MODE says.
+//! - Exponential, logarithm, reciprocal, roots, sine and cosine round to nearest in every mode. Those of f32 are
+//!   correctly rounded, and except sine and cosine always flush subnormals; f64 roots are within one unit.
+//! - Sine and cosine are exact in their argument's range reduction, over the whole range.
+//! - Dot products and matrix products add in order, lowest index first, rounding at each step.
 
 #[macro_use]
 mod table;
@@ -80,6 +95,9 @@ pub struct VArgs {
 ///
 /// Returns the lane mask of a compare, or the carry-out of an add; other instructions return zero. Bits of lanes
 /// that EXEC disables are computed too, and are for the caller to drop. Bits from `lanes` upward are zero.
+///
+/// Host arithmetic must round to nearest even and keep subnormals (on x86_64, MXCSR as a process starts with): results
+/// are wrong otherwise.
 ///
 /// # Safety
 ///
