@@ -38,8 +38,6 @@ const UNSUPPORTED: &[&str] = &[
     "v_screen_partition_4se_b32",
     "v_smfmac_",
     "v_swmmac_",
-    "v_wmma_bf16_",
-    "v_wmma_f16_",
     "v_wmma_f32_16x16x16_bf8",
     "v_wmma_f32_16x16x16_fp8",
     "v_wmma_i32_16x16x32_iu4",

@@ -212,3 +212,40 @@ fn wmma_spreads_rows_over_lane_groups() {
         }
     }
 }
+
+#[test]
+fn half_precision_wmma_keeps_the_other_halves() {
+    let mut random = Random(8);
+    for (op, kind) in [
+        (Op::v_wmma_f16_16x16x16_f16, Kind::F16),
+        (Op::v_wmma_bf16_16x16x16_bf16, Kind::Bf16),
+    ] {
+        for (high, lanes) in [(false, 32), (true, 32), (true, 64)] {
+            // Bits few enough that no half rounds.
+            let mut m = matrices(&mut random, 16, 16);
+            m.0.iter_mut().flatten().for_each(|x| *x %= 2);
+            let (mut a, mut b) = (vec![0; lanes * 8], vec![0; lanes * 8]);
+            let (mut c, mut expected) = (vec![0x5a5a_a5a5u32; 256], vec![0x5a5a_a5a5; 256]);
+            for lane in 0..lanes {
+                for k in 0..16 {
+                    kind.put(&mut a, lanes, lane, k, m.0[lane % 16][k]);
+                    kind.put(&mut b, lanes, lane, k, m.1[k][lane % 16]);
+                }
+                for register in 0..256 / lanes {
+                    let (i, j) = (register * (lanes / 16) + lane / 16, lane % 16);
+                    let set = |word: &mut u32, x: i32| {
+                        let shift = if high { 16 } else { 0 };
+                        *word = *word & !(0xffff << shift) | kind.encode(x).1 << shift;
+                    };
+                    set(&mut c[register * lanes + lane], m.2[i][j]);
+                    set(&mut expected[register * lanes + lane], product(&m, i, j));
+                }
+            }
+            assert_eq!(
+                run(op, lanes, [&a, &b, &c], if high { 4 } else { 0 }),
+                expected,
+                "{op:?}"
+            );
+        }
+    }
+}

@@ -11,7 +11,9 @@
 use core::mem::MaybeUninit;
 
 use super::VArgs;
-use super::float::{F32, F64, bf16_to_f32, default_nan, f16_to_f32, is_nan};
+use super::float::{
+    F32, F64, bf16_to_f32, default_nan, f16_to_f32, f32_to_bf16, f32_to_f16, is_nan,
+};
 use super::lanes::lanes;
 use super::levels::Host;
 
@@ -339,6 +341,38 @@ pub(super) unsafe fn wmma_f32<H: Host, F: Factor<f32>>(args: &VArgs) -> u64 {
     0
 }
 
+/// WMMA with accumulator and result in 16-bit halves of their dwords: the high ones if bit 2 of `imm` is set. The other
+/// halves of the destination stay. The sum is kept in f32 and rounded once.
+#[inline(always)]
+pub(super) unsafe fn wmma_half<H: Host, F: Factor<f32>>(
+    args: &VArgs,
+    widen: impl Fn(u16) -> f32,
+    narrow: impl Fn(f32) -> u16,
+) -> u64 {
+    let n = lanes(args);
+    let [sa, sb, sc] = args.src;
+    let shift = if args.imm & 4 != 0 { 16 } else { 0 };
+    let mut c = [[0.0; EDGE]; EDGE];
+    // SAFETY: A and B have eight dwords a lane, C and D `256 / n`.
+    unsafe {
+        let (a, b) = wmma_factors::<f32>(n, |x, k| (F::get(sa, x, k, n), F::get(sb, x, k, n)));
+        for i in 0..16 {
+            for j in 0..16 {
+                c[i][j] = widen((*sc.add(wmma_place(i, j, n)) >> shift) as u16);
+            }
+        }
+        multiply::<H, f32>(&a, &b, &mut c, [16; 3]);
+        for i in 0..16 {
+            for j in 0..16 {
+                let word = args.dst.add(wmma_place(i, j, n));
+                let half = narrow(f32::from_bits(c[i][j].to_words()[0])) as u32;
+                *word = (*word & !(0xffff << shift)) | half << shift;
+            }
+        }
+    }
+    0
+}
+
 /// WMMA of `BITS`-bit integers. Bits 0 and 1 of `imm` say that A and B are signed; clamp saturates.
 #[inline(always)]
 pub(super) unsafe fn wmma_i32<const BITS: usize>(args: &VArgs) -> u64 {
@@ -413,6 +447,8 @@ handlers! {
     v_mfma_f64_4x4x4f64 | v_mfma_f64_4x4x4_4b_f64 => mfma::<H, f64, Double>(args, 4, 4, 4);
     v_wmma_f32_16x16x16_f16 => wmma_f32::<H, Half>(args);
     v_wmma_f32_16x16x16_bf16 => wmma_f32::<H, Brain>(args);
+    v_wmma_f16_16x16x16_f16 => wmma_half::<H, Half>(args, f16_to_f32, f32_to_f16);
+    v_wmma_bf16_16x16x16_bf16 => wmma_half::<H, Brain>(args, bf16_to_f32, f32_to_bf16);
     v_wmma_i32_16x16x16_iu8 => wmma_i32::<8>(args);
     v_wmma_i32_16x16x16_iu4 => wmma_i32::<4>(args);
 }

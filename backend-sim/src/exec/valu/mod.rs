@@ -87,7 +87,8 @@ pub struct VArgs {
     /// The instruction's clamp bit, for integer saturation. Float clamp is applied by the caller.
     pub clamp: bool,
     /// What else the instruction says, zero if nothing: the signedness of A and B in bits 0 and 1 (`v_dot4_i32_iu8`,
-    /// `v_dot8_i32_iu4`, integer WMMA); CBSZ in bits 2:0, ABID in 6:3 and BLGP in 9:7 (MFMA).
+    /// `v_dot8_i32_iu4`, integer WMMA); the high halves of accumulator and destination in bit 2 (16-bit WMMA, which
+    /// reads its old destination); CBSZ in bits 2:0, ABID in 6:3 and BLGP in 9:7 (MFMA).
     pub imm: u32,
 }
 
