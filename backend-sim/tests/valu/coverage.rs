@@ -1,6 +1,6 @@
 //! Which vector operations have a handler.
 
-use rukh_backend_sim::exec::valu::{Level, handler};
+use rukh_backend_sim::exec::valu::{Level, handler, matrix_handler};
 use rukh_backend_sim::isa::Op;
 
 /// Vector operations that are not lane by lane: they move data between lanes or registers, and are the interpreter's.
@@ -59,7 +59,17 @@ fn every_vector_operation_is_handled_or_accounted_for() {
             .chain(UNSUPPORTED)
             .any(|prefix| name.starts_with(prefix));
         for level in [Level::Baseline, Level::Avx2Fma] {
-            assert_eq!(handler(op, level).is_none(), listed, "{name} at {level:?}");
+            let (lanes, matrix) = (handler(op, level), matrix_handler(op, level));
+            assert_eq!(
+                lanes.is_none() && matrix.is_none(),
+                listed,
+                "{name} at {level:?}"
+            );
+            // Callers of the one have no rows for the other.
+            assert!(
+                lanes.is_none() || matrix.is_none(),
+                "{name} is of both kinds"
+            );
         }
     }
 }

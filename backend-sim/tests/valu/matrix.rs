@@ -1,6 +1,6 @@
 //! Matrix multiply-accumulate against plain matrix products, with the layouts of AMD's matrix instruction notes.
 
-use rukh_backend_sim::exec::valu::{FloatMode, Level, VArgs, handler};
+use rukh_backend_sim::exec::valu::{FloatMode, Level, VArgs, matrix_handler};
 use rukh_backend_sim::isa::Op;
 
 use crate::harness::Random;
@@ -26,7 +26,7 @@ fn run(op: Op, lanes: usize, [a, b, c]: [&[u32]; 3], imm: u32) -> Vec<u32> {
             imm,
         };
         // SAFETY: the rows have the dwords of the shape; the level is available.
-        unsafe { handler(op, level).unwrap()(&args) };
+        unsafe { matrix_handler(op, level).unwrap()(&args) };
         results.push(out);
     }
     assert!(

@@ -106,7 +106,8 @@ pub struct VArgs {
 pub type VHandler = unsafe fn(&VArgs) -> u64;
 
 /// The handler of a vector operation for a host level, or `None` if the operation has no semantics here: it is not a
-/// vector ALU operation, or moves data between lanes and is the interpreter's, or is not supported.
+/// vector ALU operation, or is a matrix operation ([`matrix_handler`]), or moves data between lanes and is the
+/// interpreter's, or is not supported.
 ///
 /// The level must be available on this host ([`Level::is_available`]) before the handler may be called.
 pub fn handler(op: Op, level: Level) -> Option<VHandler> {
@@ -115,5 +116,12 @@ pub fn handler(op: Op, level: Level) -> Option<VHandler> {
         .or_else(|| vopc::handler(op, level))
         .or_else(|| vop3::handler(op, level))
         .or_else(|| vop3p::handler(op, level))
-        .or_else(|| matrix::handler(op, level))
+}
+
+/// The handler of a matrix operation (MFMA, WMMA), or `None` if the operation is none or is not supported.
+///
+/// They are apart from [`handler`] because their operands have up to 32 rows, their results are not blended under
+/// EXEC, and MFMA is for wave64 only. A source that is a constant is as many rows as its type says, all alike.
+pub fn matrix_handler(op: Op, level: Level) -> Option<VHandler> {
+    matrix::handler(op, level)
 }
