@@ -31,7 +31,11 @@ pub(crate) enum Half {
 
 impl Spec {
     pub(crate) const fn new(bytes: u8) -> Spec {
-        Spec { bytes, sext: false, half: Half::None }
+        Spec {
+            bytes,
+            sext: false,
+            half: Half::None,
+        }
     }
 
     pub(crate) const fn signed(self) -> Spec {
@@ -39,11 +43,17 @@ impl Spec {
     }
 
     pub(crate) const fn low(self) -> Spec {
-        Spec { half: Half::Low, ..self }
+        Spec {
+            half: Half::Low,
+            ..self
+        }
     }
 
     pub(crate) const fn high(self) -> Spec {
-        Spec { half: Half::High, ..self }
+        Spec {
+            half: Half::High,
+            ..self
+        }
     }
 
     /// As a micro-op keeps it in its flags.
@@ -63,7 +73,11 @@ impl Spec {
             2 => Half::High,
             _ => Half::None,
         };
-        Spec { bytes: flags & 31, sext: flags & 32 != 0, half }
+        Spec {
+            bytes: flags & 31,
+            sext: flags & 32 != 0,
+            half,
+        }
     }
 
     pub(crate) const fn dwords(self) -> usize {
@@ -88,7 +102,11 @@ impl Spec {
     /// The value that a sub-dword store takes from the register.
     #[inline(always)]
     pub(crate) fn part(self, register: u32) -> u32 {
-        if self.half == Half::High { register >> 16 } else { register }
+        if self.half == Half::High {
+            register >> 16
+        } else {
+            register
+        }
     }
 }
 
@@ -203,7 +221,9 @@ impl Machine<'_> {
                 (0, _) => 4,
                 _ => continue,
             };
-            let Some(host) = self.tlb.host(self.view, va[0], bytes, Access::Read) else { continue };
+            let Some(host) = self.tlb.host(self.view, va[0], bytes, Access::Read) else {
+                continue;
+            };
             // SAFETY: the span was checked for the bytes; the chunk's lanes are inside the
             // destination's row, which the run loop checked.
             unsafe {
@@ -232,8 +252,11 @@ impl Machine<'_> {
         let dst = self.wave.rows.ptr(op.dst - VGPR);
         let words = spec.dwords();
         // How much is checked at once: everything, unless the dwords are apart.
-        let (pieces, piece) =
-            if stride == 4 { (1, u64::from(spec.bytes)) } else { (words, u64::from(spec.bytes.min(4))) };
+        let (pieces, piece) = if stride == 4 {
+            (1, u64::from(spec.bytes))
+        } else {
+            (words, u64::from(spec.bytes.min(4)))
+        };
         let mut span = Span::EMPTY;
         for lane in Lanes(mask) {
             for at in 0..pieces {
@@ -376,8 +399,11 @@ impl Machine<'_> {
         let lanes = self.wave.lanes as usize;
         let src: *const u32 = self.wave.rows.ptr(data - VGPR);
         let words = spec.dwords();
-        let (pieces, piece) =
-            if stride == 4 { (1, u64::from(spec.bytes)) } else { (words, u64::from(spec.bytes.min(4))) };
+        let (pieces, piece) = if stride == 4 {
+            (1, u64::from(spec.bytes))
+        } else {
+            (words, u64::from(spec.bytes.min(4)))
+        };
         let mut span = Span::EMPTY;
         for lane in Lanes(mask) {
             for at in 0..pieces {
@@ -407,10 +433,7 @@ impl Machine<'_> {
                         4 => raw::store_u32(host, value[0]),
                         1 => raw::store_u8(host, value[0] as u8),
                         2 => raw::store_u16(host, value[0] as u16),
-                        8 => raw::store_u64(
-                            host,
-                            u64::from(value[0]) | u64::from(value[1]) << 32,
-                        ),
+                        8 => raw::store_u64(host, u64::from(value[0]) | u64::from(value[1]) << 32),
                         _ => {
                             for (word, &value) in value.iter().enumerate().take(words) {
                                 raw::store_u32(host.add(word * 4), value);
@@ -474,8 +497,11 @@ impl Machine<'_> {
         for lane in Lanes(mask) {
             let at = va[lane];
             if at % size != 0 {
-                let kind =
-                    FaultKind::Misaligned { address: at, align: size as u32, lane: lane as u32 };
+                let kind = FaultKind::Misaligned {
+                    address: at,
+                    align: size as u32,
+                    lane: lane as u32,
+                };
                 return Err(self.fault(op, page, kind));
             }
             let Some(host) = self.tlb.host(self.view, at, size, Access::ReadWrite) else {

@@ -87,7 +87,13 @@ impl AtomicOp {
     pub(crate) fn apply32(self, old: u32, a: u32, b: u32) -> u32 {
         match self {
             AtomicOp::Swap => a,
-            AtomicOp::CmpSwap => if old == b { a } else { old },
+            AtomicOp::CmpSwap => {
+                if old == b {
+                    a
+                } else {
+                    old
+                }
+            }
             AtomicOp::Add => old.wrapping_add(a),
             AtomicOp::Sub => old.wrapping_sub(a),
             AtomicOp::RSub => a.wrapping_sub(old),
@@ -98,17 +104,45 @@ impl AtomicOp {
             AtomicOp::And => old & a,
             AtomicOp::Or => old | a,
             AtomicOp::Xor => old ^ a,
-            AtomicOp::Inc => if old >= a { 0 } else { old + 1 },
-            AtomicOp::Dec => if old == 0 || old > a { a } else { old - 1 },
+            AtomicOp::Inc => {
+                if old >= a {
+                    0
+                } else {
+                    old + 1
+                }
+            }
+            AtomicOp::Dec => {
+                if old == 0 || old > a {
+                    a
+                } else {
+                    old - 1
+                }
+            }
             AtomicOp::MskOr => old & !a | b,
-            AtomicOp::CondSub => if old >= a { old - a } else { old },
+            AtomicOp::CondSub => {
+                if old >= a {
+                    old - a
+                } else {
+                    old
+                }
+            }
             AtomicOp::SubClamp => old.saturating_sub(a),
-            AtomicOp::Wrap => if old >= a { old - a } else { old.wrapping_add(b) },
+            AtomicOp::Wrap => {
+                if old >= a {
+                    old - a
+                } else {
+                    old.wrapping_add(b)
+                }
+            }
             AtomicOp::FAdd => add_f32(old, a),
             AtomicOp::FMin => min_f32(old, a),
             AtomicOp::FMax => min_f32(old ^ SIGN, a ^ SIGN) ^ SIGN,
             AtomicOp::FCmpSwap => {
-                if f32::from_bits(old) == f32::from_bits(b) { a } else { old }
+                if f32::from_bits(old) == f32::from_bits(b) {
+                    a
+                } else {
+                    old
+                }
             }
             AtomicOp::PkAddF16 => {
                 let low = add_f16(old as u16, a as u16);
@@ -127,7 +161,13 @@ impl AtomicOp {
     pub(crate) fn apply64(self, old: u64, a: u64, b: u64) -> u64 {
         match self {
             AtomicOp::Swap => a,
-            AtomicOp::CmpSwap => if old == b { a } else { old },
+            AtomicOp::CmpSwap => {
+                if old == b {
+                    a
+                } else {
+                    old
+                }
+            }
             AtomicOp::Add => old.wrapping_add(a),
             AtomicOp::Sub => old.wrapping_sub(a),
             AtomicOp::RSub => a.wrapping_sub(old),
@@ -138,17 +178,45 @@ impl AtomicOp {
             AtomicOp::And => old & a,
             AtomicOp::Or => old | a,
             AtomicOp::Xor => old ^ a,
-            AtomicOp::Inc => if old >= a { 0 } else { old + 1 },
-            AtomicOp::Dec => if old == 0 || old > a { a } else { old - 1 },
+            AtomicOp::Inc => {
+                if old >= a {
+                    0
+                } else {
+                    old + 1
+                }
+            }
+            AtomicOp::Dec => {
+                if old == 0 || old > a {
+                    a
+                } else {
+                    old - 1
+                }
+            }
             AtomicOp::MskOr => old & !a | b,
-            AtomicOp::CondSub => if old >= a { old - a } else { old },
+            AtomicOp::CondSub => {
+                if old >= a {
+                    old - a
+                } else {
+                    old
+                }
+            }
             AtomicOp::SubClamp => old.saturating_sub(a),
-            AtomicOp::Wrap => if old >= a { old - a } else { old.wrapping_add(b) },
+            AtomicOp::Wrap => {
+                if old >= a {
+                    old - a
+                } else {
+                    old.wrapping_add(b)
+                }
+            }
             AtomicOp::FAdd => add_f64(old, a),
             AtomicOp::FMin => min_f64(old, a),
             AtomicOp::FMax => min_f64(old ^ SIGN64, a ^ SIGN64) ^ SIGN64,
             AtomicOp::FCmpSwap => {
-                if f64::from_bits(old) == f64::from_bits(b) { a } else { old }
+                if f64::from_bits(old) == f64::from_bits(b) {
+                    a
+                } else {
+                    old
+                }
             }
             // There is no 64-bit form of these; lowering never asks.
             AtomicOp::PkAddF16 | AtomicOp::PkAddBf16 => old,
@@ -161,7 +229,10 @@ const SIGN64: u64 = 0x8000_0000_0000_0000;
 
 /// The NaN that an operation on a NaN gives: the first one, quieted.
 fn nan32(a: u32, b: u32) -> Option<u32> {
-    [a, b].into_iter().find(|x| x & 0x7fff_ffff > 0x7f80_0000).map(|x| x | 0x0040_0000)
+    [a, b]
+        .into_iter()
+        .find(|x| x & 0x7fff_ffff > 0x7f80_0000)
+        .map(|x| x | 0x0040_0000)
 }
 
 fn nan64(a: u64, b: u64) -> Option<u64> {
@@ -177,7 +248,11 @@ fn add_f32(a: u32, b: u32) -> u32 {
     }
     let sum = f32::from_bits(a) + f32::from_bits(b);
     // Only infinities of both signs get here as NaN.
-    if sum.is_nan() { 0x7fc0_0000 } else { sum.to_bits() }
+    if sum.is_nan() {
+        0x7fc0_0000
+    } else {
+        sum.to_bits()
+    }
 }
 
 fn add_f64(a: u64, b: u64) -> u64 {
@@ -185,7 +260,11 @@ fn add_f64(a: u64, b: u64) -> u64 {
         return nan;
     }
     let sum = f64::from_bits(a) + f64::from_bits(b);
-    if sum.is_nan() { 0x7ff8_0000_0000_0000 } else { sum.to_bits() }
+    if sum.is_nan() {
+        0x7ff8_0000_0000_0000
+    } else {
+        sum.to_bits()
+    }
 }
 
 /// The smaller number; a NaN loses to a number; -0 is below +0.
@@ -196,7 +275,13 @@ fn min_f32(a: u32, b: u32) -> u32 {
         (true, true) => a | 0x0040_0000,
         (true, false) => b,
         (false, true) => a,
-        _ => if key(b) < key(a) { b } else { a },
+        _ => {
+            if key(b) < key(a) {
+                b
+            } else {
+                a
+            }
+        }
     }
 }
 
@@ -207,7 +292,13 @@ fn min_f64(a: u64, b: u64) -> u64 {
         (true, true) => a | 0x0008_0000_0000_0000,
         (true, false) => b,
         (false, true) => a,
-        _ => if key(b) < key(a) { b } else { a },
+        _ => {
+            if key(b) < key(a) {
+                b
+            } else {
+                a
+            }
+        }
     }
 }
 

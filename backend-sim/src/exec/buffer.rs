@@ -7,9 +7,7 @@
 
 use super::access::{Addresses, Lanes, Spec};
 use super::code::Page;
-use super::flat::{
-    Action, atomic_of, encode_action, nothing, private_load, private_store, vector,
-};
+use super::flat::{Action, atomic_of, encode_action, nothing, private_load, private_store, vector};
 use super::lower::{Cx, Lowered, scalar_index, source};
 use super::machine::Machine;
 use super::microop::{ABSENT, CONST, Flow, MicroOp, VGPR};
@@ -165,7 +163,11 @@ fn target(m: &mut Machine<'_>, op: &MicroOp, bytes: u64) -> Target {
     let base = u64::from(rsrc[0]) | u64::from(rsrc[1] & 0xffff) << 32;
     let gfx9 = m.is_gfx9();
     let newest = m.arch().is_gfx11_plus();
-    let swizzled = if newest { rsrc[1] >> 30 != 0 } else { rsrc[1] >> 31 != 0 };
+    let swizzled = if newest {
+        rsrc[1] >> 30 != 0
+    } else {
+        rsrc[1] >> 31 != 0
+    };
     let add_tid = rsrc[3] >> 23 & 1 != 0;
     // With ADD_TID_ENABLE GFX9 keeps four more bits of the stride in the format field.
     let mut stride = u64::from(rsrc[1] >> 16 & 0x3fff);
@@ -186,7 +188,10 @@ fn target(m: &mut Machine<'_>, op: &MicroOp, bytes: u64) -> Target {
         if op.src[0] == ABSENT {
             return 0;
         }
-        m.wave.rows.row(op.src[0] - VGPR + row).map_or(0, |row| u64::from(row[lane]))
+        m.wave
+            .rows
+            .row(op.src[0] - VGPR + row)
+            .map_or(0, |row| u64::from(row[lane]))
     };
     if swizzled && add_tid && !idxen && stride == 0 && element == 4 {
         // The scratch descriptor: the layout of private memory.
@@ -221,7 +226,11 @@ fn target(m: &mut Machine<'_>, op: &MicroOp, bytes: u64) -> Target {
         // Structured buffers count records, raw ones bytes.
         let fits = if stride == 0 || (!swizzled && !idxen) {
             let reach = if swizzled { offset } else { at };
-            let limit = if stride == 0 { records } else { records * stride };
+            let limit = if stride == 0 {
+                records
+            } else {
+                records * stride
+            };
             reach.saturating_add(bytes) <= limit.saturating_sub(if gfx9 { 0 } else { soffset })
         } else {
             index < records && offset + bytes <= stride
@@ -264,12 +273,15 @@ fn load(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
 fn store(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     let spec = Spec::from_flags(op.flags);
     match target(m, op, u64::from(spec.bytes)) {
-        Target::Private(base, offsets, mask) => {
-            done(private_store(m, op, page, base, (op.src[2], &offsets), mask))
-        }
-        Target::Linear(va, inside) => {
-            done(m.vmem_store(op, page, spec, op.src[2], &va, 4, inside))
-        }
+        Target::Private(base, offsets, mask) => done(private_store(
+            m,
+            op,
+            page,
+            base,
+            (op.src[2], &offsets),
+            mask,
+        )),
+        Target::Linear(va, inside) => done(m.vmem_store(op, page, spec, op.src[2], &va, 4, inside)),
     }
 }
 

@@ -53,7 +53,10 @@ pub struct Worker {
 impl Worker {
     /// A fresh worker.
     pub fn new() -> Self {
-        Worker { temps: Box::new(Temps::ZERO), tlb: Tlb::new() }
+        Worker {
+            temps: Box::new(Temps::ZERO),
+            tlb: Tlb::new(),
+        }
     }
 }
 

@@ -97,7 +97,9 @@ impl Permute {
         };
         for lane in 0..64u32 {
             for (size, lanes) in [(0, 32), (1, 64)] {
-                if lane < lanes && let Some(from) = pattern.source(lane, lanes) {
+                if lane < lanes
+                    && let Some(from) = pattern.source(lane, lanes)
+                {
                     permute.from[size][lane as usize] = from as u8;
                     permute.valid[size] |= 1 << lane;
                 }
@@ -134,11 +136,7 @@ impl Permute {
             // SAFETY: `source` gave a pointer to `rows` rows of `lanes` dwords.
             let source: [u32; 64] = unsafe {
                 let mut copy = [0; 64];
-                core::ptr::copy_nonoverlapping(
-                    from.add(at),
-                    copy.as_mut_ptr(),
-                    lanes as usize,
-                );
+                core::ptr::copy_nonoverlapping(from.add(at), copy.as_mut_ptr(), lanes as usize);
                 copy
             };
             for lane in 0..lanes as usize {

@@ -90,23 +90,49 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at pc {:#x}: ", self.wave, self.pc)?;
         match &self.kind {
-            FaultKind::Memory { lane: Some(lane), fault } => write!(f, "lane {lane}: {fault}"),
+            FaultKind::Memory {
+                lane: Some(lane),
+                fault,
+            } => write!(f, "lane {lane}: {fault}"),
             FaultKind::Memory { lane: None, fault } => write!(f, "{fault}"),
-            FaultKind::Misaligned { address, align, lane } => {
-                write!(f, "lane {lane}: address {address:#x} is not aligned to {align} bytes")
+            FaultKind::Misaligned {
+                address,
+                align,
+                lane,
+            } => {
+                write!(
+                    f,
+                    "lane {lane}: address {address:#x} is not aligned to {align} bytes"
+                )
             }
-            FaultKind::Aperture { aperture, offset, size, lane } => write!(
+            FaultKind::Aperture {
+                aperture,
+                offset,
+                size,
+                lane,
+            } => write!(
                 f,
                 "lane {lane}: offset {offset:#x} is beyond the {size:#x} bytes of {aperture} memory"
             ),
             FaultKind::IllegalInstruction { encoding, error } => {
                 write!(f, "illegal instruction {encoding:08x?}: {error:?}")
             }
-            FaultKind::Unsupported { mnemonic, encoding, what } => {
+            FaultKind::Unsupported {
+                mnemonic,
+                encoding,
+                what,
+            } => {
                 write!(f, "{mnemonic} ({encoding:08x?}): {what} is not supported")
             }
-            FaultKind::Register { file, number, allocated } => {
-                write!(f, "register {file}{number}, but the wave was given {allocated}")
+            FaultKind::Register {
+                file,
+                number,
+                allocated,
+            } => {
+                write!(
+                    f,
+                    "register {file}{number}, but the wave was given {allocated}"
+                )
             }
             FaultKind::MisalignedPc { target } => write!(f, "jump to misaligned {target:#x}"),
             FaultKind::Trap { id } => write!(f, "trap {id}"),

@@ -193,7 +193,9 @@ pub(crate) fn vector(operand: Operand) -> Result<u16, &'static str> {
 fn scalar_base(operand: Operand) -> Result<u16, &'static str> {
     match operand {
         Operand::None | Operand::Null => Ok(ABSENT),
-        _ => scalar_index(operand).map(|index| index as u16).ok_or("this operand"),
+        _ => scalar_index(operand)
+            .map(|index| index as u16)
+            .ok_or("this operand"),
     }
 }
 
@@ -365,7 +367,15 @@ fn global_store(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     let mut va = [0; 64];
     m.global_addresses(op, &mut va);
     let exec = m.wave.exec();
-    done(m.vmem_store(op, page, Spec::from_flags(op.flags), op.src[2], &va, 4, exec))
+    done(m.vmem_store(
+        op,
+        page,
+        Spec::from_flags(op.flags),
+        op.src[2],
+        &va,
+        4,
+        exec,
+    ))
 }
 
 fn global_atomic(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
@@ -387,7 +397,14 @@ fn scratch_store(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     let offsets = m.scratch_offsets(op);
     let base = hwreg::flat_scratch(m);
     let exec = m.wave.exec();
-    done(private_store(m, op, page, base, (op.src[2], &offsets), exec))
+    done(private_store(
+        m,
+        op,
+        page,
+        base,
+        (op.src[2], &offsets),
+        exec,
+    ))
 }
 
 fn no_atomic(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
@@ -409,7 +426,13 @@ fn segments(m: &mut Machine<'_>, op: &MicroOp) -> Segments {
     let exec = m.wave.exec();
     let shared = (m.apertures.shared >> 32) as u32;
     let private = (m.apertures.private >> 32) as u32;
-    let mut s = Segments { va, low: [0; 64], global: exec, shared: 0, private: 0 };
+    let mut s = Segments {
+        va,
+        low: [0; 64],
+        global: exec,
+        shared: 0,
+        private: 0,
+    };
     let mut other = 0u32;
     for (lane, &va) in va.iter().enumerate().take(m.wave.lanes as usize) {
         let high = (va >> 32) as u32;
@@ -440,7 +463,12 @@ fn check_shared(
         let offset = s.low[lane];
         if u64::from(offset) + u64::from(bytes) > u64::from(size) {
             let lane = lane as u32;
-            let kind = FaultKind::Aperture { aperture: "shared", offset, size, lane };
+            let kind = FaultKind::Aperture {
+                aperture: "shared",
+                offset,
+                size,
+                lane,
+            };
             return Err(m.fault(op, page, kind));
         }
     }

@@ -97,7 +97,11 @@ fn field(immediate: u64) -> Field {
     Field {
         id: immediate & 63,
         offset: immediate >> 6 & 31,
-        mask: if width == 32 { u32::MAX } else { (1 << width) - 1 },
+        mask: if width == 32 {
+            u32::MAX
+        } else {
+            (1 << width) - 1
+        },
     }
 }
 

@@ -15,9 +15,15 @@ pub(crate) enum Pick {
     /// A byte or half, extended with zeros or its sign.
     Part { shift: u8, bits: u8, sext: bool },
     /// Two halves, each from either half.
-    Halves { low_from_high: bool, high_from_high: bool },
+    Halves {
+        low_from_high: bool,
+        high_from_high: bool,
+    },
     /// Two dwords of a pair, each from either.
-    Pair { low_from_high: bool, high_from_high: bool },
+    Pair {
+        low_from_high: bool,
+        high_from_high: bool,
+    },
     /// A half-precision value (from the high half, if so) widened to single precision.
     Widened { high: bool },
 }
@@ -26,7 +32,11 @@ impl Pick {
     /// What an SDWA selection picks.
     pub(crate) fn sdwa(select: Select, sext: bool) -> Pick {
         let (shift, bits) = placement(select);
-        if bits == 32 { Pick::Whole } else { Pick::Part { shift, bits, sext } }
+        if bits == 32 {
+            Pick::Whole
+        } else {
+            Pick::Part { shift, bits, sext }
+        }
     }
 }
 
@@ -57,7 +67,13 @@ pub(crate) struct SrcForm {
 
 impl SrcForm {
     pub(crate) const fn plain(rows: u8) -> SrcForm {
-        SrcForm { rows, pick: Pick::Whole, keep: u32::MAX, flip: 0, flip_low: 0 }
+        SrcForm {
+            rows,
+            pick: Pick::Whole,
+            keep: u32::MAX,
+            flip: 0,
+            flip_low: 0,
+        }
     }
 
     pub(crate) fn is_plain(&self) -> bool {
@@ -86,17 +102,25 @@ impl SrcForm {
                 let up = 32 - u32::from(bits);
                 let shift = u32::from(shift);
                 if sext {
-                    each(&mut flat[..lanes], |x| ((x >> shift << up) as i32 >> up) as u32);
+                    each(&mut flat[..lanes], |x| {
+                        ((x >> shift << up) as i32 >> up) as u32
+                    });
                 } else {
                     each(&mut flat[..lanes], |x| x >> shift << up >> up);
                 }
             }
-            Pick::Halves { low_from_high, high_from_high } => {
+            Pick::Halves {
+                low_from_high,
+                high_from_high,
+            } => {
                 let low = if low_from_high { 16 } else { 0 };
                 let high = if high_from_high { 16 } else { 0 };
                 each(&mut flat[..lanes], |x| x >> low & 0xffff | x >> high << 16);
             }
-            Pick::Pair { low_from_high, high_from_high } => {
+            Pick::Pair {
+                low_from_high,
+                high_from_high,
+            } => {
                 for lane in 0..lanes {
                     let pair = [flat[lane], flat[lanes + lane]];
                     flat[lane] = pair[usize::from(low_from_high)];
@@ -181,8 +205,12 @@ pub(crate) struct Out {
 }
 
 impl Out {
-    pub(crate) const PLAIN: Out =
-        Out { clamp: false, float: None, nan_to_zero: false, place: Place::Whole };
+    pub(crate) const PLAIN: Out = Out {
+        clamp: false,
+        float: None,
+        nan_to_zero: false,
+        place: Place::Whole,
+    };
 
     /// Applies the output modifiers to the temporary result, merging with the old destination.
     pub(crate) fn apply(
@@ -225,9 +253,17 @@ impl Out {
             Place::Whole => return,
             Place::Low => (0, 16, Unused::Preserve),
             Place::High => (16, 16, Unused::Preserve),
-            Place::Part { shift, bits, unused } => (u32::from(shift), u32::from(bits), unused),
+            Place::Part {
+                shift,
+                bits,
+                unused,
+            } => (u32::from(shift), u32::from(bits), unused),
         };
-        let mask = if bits >= 32 { u32::MAX } else { ((1u32 << bits) - 1) << shift };
+        let mask = if bits >= 32 {
+            u32::MAX
+        } else {
+            ((1u32 << bits) - 1) << shift
+        };
         for (lane, x) in flat[..lanes].iter_mut().enumerate() {
             let part = *x << shift & mask;
             *x = match unused {
@@ -276,7 +312,11 @@ fn double(bits: u64, scale: f64, clamp: bool, zero_nan: bool) -> u64 {
     if value.is_nan() {
         return if clamp && zero_nan { 0 } else { bits };
     }
-    let out = if scale != 1.0 { (value * scale).to_bits() } else { bits };
+    let out = if scale != 1.0 {
+        (value * scale).to_bits()
+    } else {
+        bits
+    };
     match (clamp, out >> 63) {
         (false, _) => out,
         (true, 1) => 0,

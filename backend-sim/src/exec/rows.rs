@@ -20,7 +20,12 @@ pub(crate) struct RowFile {
 
 impl RowFile {
     pub(crate) fn new(lanes: u32, vgprs: u16, accs: u16) -> Self {
-        let mut file = RowFile { lines: Vec::new(), lanes, vgprs, accs };
+        let mut file = RowFile {
+            lines: Vec::new(),
+            lanes,
+            vgprs,
+            accs,
+        };
         file.reset(lanes, vgprs, accs);
         file
     }
@@ -30,7 +35,8 @@ impl RowFile {
         debug_assert!(lanes == 32 || lanes == 64);
         let rows = usize::from(vgprs) + usize::from(accs);
         self.lines.clear();
-        self.lines.resize(rows * (lanes as usize / 16), Line([0; 16]));
+        self.lines
+            .resize(rows * (lanes as usize / 16), Line([0; 16]));
         self.lanes = lanes;
         self.vgprs = vgprs;
         self.accs = accs;
@@ -47,7 +53,11 @@ impl RowFile {
     /// The row of an encoded vector register: 0..=255 architectural, 256..=511 accumulation.
     #[inline(always)]
     pub(crate) fn index(&self, reg: u16) -> usize {
-        if reg < 256 { usize::from(reg) } else { usize::from(reg - 256) + usize::from(self.vgprs) }
+        if reg < 256 {
+            usize::from(reg)
+        } else {
+            usize::from(reg - 256) + usize::from(self.vgprs)
+        }
     }
 
     /// A pointer to the first lane of a register's row. Rows are contiguous, so a wide operand
@@ -59,7 +69,10 @@ impl RowFile {
     pub(crate) fn ptr(&mut self, reg: u16) -> *mut u32 {
         let row = self.index(reg);
         debug_assert!(row < usize::from(self.vgprs) + usize::from(self.accs));
-        self.lines.as_mut_ptr().cast::<u32>().wrapping_add(row * self.lanes as usize)
+        self.lines
+            .as_mut_ptr()
+            .cast::<u32>()
+            .wrapping_add(row * self.lanes as usize)
     }
 
     /// The lanes of a register, or `None` when the wave does not have it.

@@ -93,8 +93,8 @@ fn steps<const SLOW: bool>(
     let start = m.wave.retired;
     let mut pc = m.wave.pc;
     let mut count = 0u64;
-    let limits = (u32::from(m.wave.rows.vgprs()) | 0x8000)
-        | (u32::from(m.wave.rows.accs()) | 0x8000) << 16;
+    let limits =
+        (u32::from(m.wave.rows.vgprs()) | 0x8000) | (u32::from(m.wave.rows.accs()) | 0x8000) << 16;
     let exit = 'pages: loop {
         if pc % 4 != 0 {
             break fault(m.wave, pc, FaultKind::MisalignedPc { target: pc });
@@ -210,7 +210,11 @@ fn indexed(wave: &Wave, op: &MicroOp) -> Result<MicroOp, u32> {
     let enabled = wave.gpr_index.unwrap_or(0);
     let index = (wave.s[M0] & 0xff) as u16;
     let limit = wave.rows.vgprs();
-    let MicroOp { src: [a, b, c], dst, .. } = &mut op;
+    let MicroOp {
+        src: [a, b, c],
+        dst,
+        ..
+    } = &mut op;
     for (at, register) in [a, b, c, dst].into_iter().enumerate() {
         let vector = (VGPR..VGPR + 256).contains(register);
         if vector && enabled >> at & 1 != 0 {
@@ -227,16 +231,23 @@ fn indexed(wave: &Wave, op: &MicroOp) -> Result<MicroOp, u32> {
 
 #[cold]
 fn fault(wave: &Wave, pc: u64, kind: FaultKind) -> Exit {
-    Exit::Fault(Box::new(Fault { pc, wave: wave.ids, kind }))
+    Exit::Fault(Box::new(Fault {
+        pc,
+        wave: wave.ids,
+        kind,
+    }))
 }
 
 #[cold]
 fn fetch_fault(m: &Machine<'_>, pc: u64, error: FetchError) -> Exit {
     let kind = match error {
-        FetchError::Unmapped { va } => {
-            FaultKind::Memory { lane: None, fault: instruction_fault(m.view, va) }
+        FetchError::Unmapped { va } => FaultKind::Memory {
+            lane: None,
+            fault: instruction_fault(m.view, va),
+        },
+        FetchError::Illegal { encoding, error } => {
+            FaultKind::IllegalInstruction { encoding, error }
         }
-        FetchError::Illegal { encoding, error } => FaultKind::IllegalInstruction { encoding, error },
     };
     fault(m.wave, pc, kind)
 }
@@ -253,5 +264,13 @@ fn register_fault(wave: &Wave, pc: u64, need: u32) -> Exit {
     } else {
         ('a', (need >> 16).saturating_sub(1), accs)
     };
-    fault(wave, pc, FaultKind::Register { file, number, allocated })
+    fault(
+        wave,
+        pc,
+        FaultKind::Register {
+            file,
+            number,
+            allocated,
+        },
+    )
 }

@@ -43,7 +43,12 @@ fn shape(op: Op) -> Option<Shape> {
         Op::s_store_dwordx4 => (16, false, false, true),
         _ => return None,
     };
-    Some(Shape { bytes, sext, buffer, store })
+    Some(Shape {
+        bytes,
+        sext,
+        buffer,
+        store,
+    })
 }
 
 fn special(op: Op) -> Option<OpFn> {
@@ -172,7 +177,11 @@ fn buffer_load(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     let base = u64::from(rsrc[0]) | u64::from(rsrc[1] & 0xffff) << 32;
     let stride = u64::from(rsrc[1] >> 16 & 0x3fff);
     let records = u64::from(rsrc[2]);
-    let size = if stride == 0 { records } else { stride * records };
+    let size = if stride == 0 {
+        records
+    } else {
+        stride * records
+    };
     let bytes = u64::from(op.flags & 0x7f);
     let offset = offset(m, op) & 0xffff_ffff;
     let offset = if bytes < 4 { offset } else { offset & !3 };

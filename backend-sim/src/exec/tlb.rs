@@ -14,7 +14,12 @@ pub(crate) struct Tlb {
 
 impl Tlb {
     pub(crate) fn new() -> Self {
-        Tlb { spans: [const { None }; ENTRIES], last: 0, victim: 0, generation: 0 }
+        Tlb {
+            spans: [const { None }; ENTRIES],
+            last: 0,
+            victim: 0,
+            generation: 0,
+        }
     }
 
     /// Forgets everything if a mapping went away since the last call. Once an instruction.

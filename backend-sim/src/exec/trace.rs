@@ -29,7 +29,9 @@ pub(super) fn report(tracer: &mut Tracer<'_>, wave: &Wave, op: &MicroOp, page: &
         len += 4;
     }
     // An instruction that crosses into the next page is not shown from its own page's bytes.
-    let Ok(inst) = crate::isa::decode(wave.arch, &bytes[..len]) else { return };
+    let Ok(inst) = crate::isa::decode(wave.arch, &bytes[..len]) else {
+        return;
+    };
     let pc = page.va + u64::from(op.slot) * 4;
     tracer(&TraceEvent { pc, inst, wave });
 }
@@ -38,10 +40,23 @@ pub(super) fn report(tracer: &mut Tracer<'_>, wave: &Wave, op: &MicroOp, page: &
 /// lanes are active.
 impl fmt::Display for TraceEvent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lanes = if self.wave.lanes == 64 { crate::isa::Lanes::W64 } else { crate::isa::Lanes::W32 };
-        write!(f, "{:#012x}: {}", self.pc, self.inst.text(self.wave.arch, lanes))?;
+        let lanes = if self.wave.lanes == 64 {
+            crate::isa::Lanes::W64
+        } else {
+            crate::isa::Lanes::W32
+        };
+        write!(
+            f,
+            "{:#012x}: {}",
+            self.pc,
+            self.inst.text(self.wave.arch, lanes)
+        )?;
         let exec = self.wave.exec();
-        let lane = if exec == 0 { 0 } else { exec.trailing_zeros() as usize };
+        let lane = if exec == 0 {
+            0
+        } else {
+            exec.trailing_zeros() as usize
+        };
         let rows = self.inst.op.row().operands();
         for (&operand, desc) in self.inst.operands.iter().zip(rows) {
             if desc.dir == Dir::Read {

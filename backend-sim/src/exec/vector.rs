@@ -142,7 +142,9 @@ impl Machine<'_> {
 
 /// A vector instruction of `N` sources without modifiers.
 pub(crate) fn plain<const N: usize>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    let Some(handler) = op.handler else { return Flow::Next };
+    let Some(handler) = op.handler else {
+        return Flow::Next;
+    };
     let exec = m.wave.exec();
     let flags = op.flags;
     let mut args = blank(m, exec);
@@ -176,7 +178,9 @@ pub(crate) fn plain<const N: usize>(m: &mut Machine<'_>, op: &MicroOp, page: &Pa
 
 /// The commonest shape: one-row operands, no masks, no clamp.
 pub(crate) fn simple<const N: usize>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    let Some(handler) = op.handler else { return Flow::Next };
+    let Some(handler) = op.handler else {
+        return Flow::Next;
+    };
     let exec = m.wave.exec();
     let mut args = blank(m, exec);
     for i in 0..N {
@@ -215,7 +219,9 @@ pub(crate) fn modified(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     let Some(form) = page.ext.get(op.ext as usize).and_then(|ext| ext.vector()) else {
         return Flow::Next;
     };
-    let Some(handler) = op.handler else { return Flow::Next };
+    let Some(handler) = op.handler else {
+        return Flow::Next;
+    };
     let exec = m.wave.exec();
     let mut active = exec;
     for i in 0..usize::from(form.sources) {
@@ -260,7 +266,8 @@ fn run_form(
     if form.dst_rows != 0 && op.dst != ABSENT {
         let lanes = m.wave.lanes;
         let old: *const u32 = m.wave.rows.ptr(op.dst - VGPR);
-        form.out.apply(&mut m.temps.dst, old, lanes, form.dst_rows, m.wave.float);
+        form.out
+            .apply(&mut m.temps.dst, old, lanes, form.dst_rows, m.wave.float);
         m.retire(op.dst, u32::from(form.dst_rows), active);
     }
     if form.mask_out {

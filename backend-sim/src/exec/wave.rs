@@ -21,7 +21,11 @@ pub struct WaveIds {
 impl fmt::Display for WaveIds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.group;
-        write!(f, "dispatch {} work-group ({x}, {y}, {z}) wave {}", self.dispatch, self.wave)
+        write!(
+            f,
+            "dispatch {} work-group ({x}, {y}, {z}) wave {}",
+            self.dispatch, self.wave
+        )
     }
 }
 
@@ -71,7 +75,10 @@ impl Wave {
     /// # Panics
     /// If `lanes` is neither 32 nor 64: a grid is built from a validated dispatch.
     pub fn new(config: WaveConfig) -> Self {
-        assert!(config.lanes == 32 || config.lanes == 64, "a wave has 32 or 64 lanes");
+        assert!(
+            config.lanes == 32 || config.lanes == 64,
+            "a wave has 32 or 64 lanes"
+        );
         let mut wave = Wave {
             pc: 0,
             s: [0; SCALARS],
@@ -97,10 +104,17 @@ impl Wave {
     /// # Panics
     /// As [`Wave::new`].
     pub fn reset(&mut self, config: WaveConfig) {
-        assert!(config.lanes == 32 || config.lanes == 64, "a wave has 32 or 64 lanes");
+        assert!(
+            config.lanes == 32 || config.lanes == 64,
+            "a wave has 32 or 64 lanes"
+        );
         self.pc = 0;
         self.s = [0; SCALARS];
-        self.rows.reset(config.lanes, config.vgprs.min(256), config.acc_vgprs.min(256));
+        self.rows.reset(
+            config.lanes,
+            config.vgprs.min(256),
+            config.acc_vgprs.min(256),
+        );
         self.lanes = config.lanes;
         self.arch = config.arch;
         self.trap_status = 0;
@@ -140,7 +154,11 @@ impl Wave {
     /// All lanes.
     #[inline(always)]
     pub(crate) fn lane_mask(&self) -> u64 {
-        if self.lanes == 64 { u64::MAX } else { 0xffff_ffff }
+        if self.lanes == 64 {
+            u64::MAX
+        } else {
+            0xffff_ffff
+        }
     }
 
     /// A scalar by its encoded number (0..=127: SGPRs, VCC at 106, TTMP0 at 108, M0 at 124,
@@ -171,7 +189,11 @@ impl Wave {
     /// A lane mask held in scalars: a pair at 64 lanes, one at 32.
     #[inline(always)]
     pub(crate) fn mask(&self, number: usize) -> u64 {
-        if self.lanes == 64 { self.pair(number) } else { u64::from(self.s[number & 255]) }
+        if self.lanes == 64 {
+            self.pair(number)
+        } else {
+            u64::from(self.s[number & 255])
+        }
     }
 
     #[inline(always)]

@@ -27,7 +27,9 @@ fn arithmetic(inst: &Inst) -> Lowered {
             continue;
         }
         let (src, value) = source(operand, desc.ty)?;
-        let Some(slot) = micro.src.get_mut(next) else { return Err("its operand count") };
+        let Some(slot) = micro.src.get_mut(next) else {
+            return Err("its operand count");
+        };
         *slot = src;
         micro.k[next] = value;
         next += 1;
@@ -73,7 +75,10 @@ fn program_control(cx: &Cx<'_>, inst: &Inst) -> Lowered {
     };
     if let Some(run) = salu::sopp::branch(inst.op) {
         let distance = i64::from(immediate as i16) * 4;
-        micro.k[0] = cx.pc.wrapping_add(u64::from(inst.len)).wrapping_add(distance as u64);
+        micro.k[0] = cx
+            .pc
+            .wrapping_add(u64::from(inst.len))
+            .wrapping_add(distance as u64);
         micro.run = run;
         return Ok(micro);
     }

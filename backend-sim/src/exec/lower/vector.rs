@@ -115,7 +115,10 @@ pub(super) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
 
     let form = form(cx.arch, inst, &shape)?;
     let unmodified = form.src.iter().all(SrcForm::is_plain)
-        && Out { clamp: false, ..form.out } == Out::PLAIN
+        && Out {
+            clamp: false,
+            ..form.out
+        } == Out::PLAIN
         && form.dpp.is_none()
         && !form.mask_to_exec
         && form.imm == 0
@@ -232,7 +235,9 @@ fn source_form(inst: &Inst, mods: &Mods, i: usize, ty: Type) -> SrcForm {
     if inst.format == Format::Vop3p {
         if is_mix(inst.op) {
             if bit(mods.op_sel_hi) {
-                form.pick = Pick::Widened { high: bit(mods.op_sel) };
+                form.pick = Pick::Widened {
+                    high: bit(mods.op_sel),
+                };
             }
             if bit(mods.neg_hi) {
                 form.keep = 0x7fff_ffff;
@@ -245,7 +250,10 @@ fn source_form(inst: &Inst, mods: &Mods, i: usize, ty: Type) -> SrcForm {
         match ty {
             Type::PkF16 | Type::PkBf16 | Type::PkU16 | Type::PkI16 => {
                 if low || !high {
-                    form.pick = Pick::Halves { low_from_high: low, high_from_high: high };
+                    form.pick = Pick::Halves {
+                        low_from_high: low,
+                        high_from_high: high,
+                    };
                 }
                 if matches!(ty, Type::PkF16 | Type::PkBf16) {
                     form.flip = sign(neg, 0x8000) | sign(bit(mods.neg_hi), 0x8000_0000);
@@ -253,7 +261,10 @@ fn source_form(inst: &Inst, mods: &Mods, i: usize, ty: Type) -> SrcForm {
             }
             Type::PkF32 | Type::PkB32 => {
                 if low || !high || neg {
-                    form.pick = Pick::Pair { low_from_high: low, high_from_high: high };
+                    form.pick = Pick::Pair {
+                        low_from_high: low,
+                        high_from_high: high,
+                    };
                 }
                 form.flip_low = sign(neg, 0x8000_0000);
                 form.flip = sign(bit(mods.neg_hi), 0x8000_0000);
@@ -288,8 +299,13 @@ fn source_form(inst: &Inst, mods: &Mods, i: usize, ty: Type) -> SrcForm {
 
 fn out_form(arch: Arch, inst: &Inst, shape: &Shape) -> Out {
     let mods = &inst.mods;
-    let mut out = Out { nan_to_zero: arch.is_gfx12_plus(), ..Out::PLAIN };
-    let Some(ty) = shape.dst_ty else { return Out::PLAIN };
+    let mut out = Out {
+        nan_to_zero: arch.is_gfx12_plus(),
+        ..Out::PLAIN
+    };
+    let Some(ty) = shape.dst_ty else {
+        return Out::PLAIN;
+    };
     let float = match ty {
         Type::F16 => Some(Float::F16),
         Type::F32 => Some(Float::F32),
@@ -311,7 +327,11 @@ fn out_form(arch: Arch, inst: &Inst, shape: &Shape) -> Out {
     out.place = if let Some(sdwa) = mods.sdwa {
         match placement(sdwa.dst_sel) {
             (_, 32) => Place::Whole,
-            (shift, bits) => Place::Part { shift, bits, unused: sdwa.dst_unused },
+            (shift, bits) => Place::Part {
+                shift,
+                bits,
+                unused: sdwa.dst_unused,
+            },
         }
     } else if matches!(inst.op, Op::v_mad_mixhi_f16 | Op::v_fma_mixhi_f16)
         || (mods.op_sel & 8 != 0 && inst.format != Format::Vop3p && ty.is_16())
@@ -356,14 +376,26 @@ fn keeps_high_half(arch: Arch, op: Op) -> bool {
 
 fn permute(dpp: Dpp) -> Permute {
     match dpp {
-        Dpp::Dpp8 { selectors, fetch_inactive } => {
+        Dpp::Dpp8 {
+            selectors,
+            fetch_inactive,
+        } => {
             // Inactive source lanes read as zero.
             Permute::new(Pattern::Eight(selectors), 15, 15, true, fetch_inactive)
         }
-        Dpp::Dpp16 { ctrl, row_mask, bank_mask, bound_ctrl, fetch_inactive } => {
+        Dpp::Dpp16 {
+            ctrl,
+            row_mask,
+            bank_mask,
+            bound_ctrl,
+            fetch_inactive,
+        } => {
             let pattern = match ctrl {
                 DppCtrl::QuadPerm(lanes) => {
-                    let bits = lanes.iter().rev().fold(0, |bits, lane| bits << 2 | lane & 3);
+                    let bits = lanes
+                        .iter()
+                        .rev()
+                        .fold(0, |bits, lane| bits << 2 | lane & 3);
                     Pattern::Quad(bits)
                 }
                 DppCtrl::RowShl(n) => Pattern::RowShl(n),
@@ -389,9 +421,10 @@ fn permute(dpp: Dpp) -> Permute {
 pub(super) fn lower_dual(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
     let op_y = inst.op_y.ok_or("a VOPD without its second half")?;
     let mut halves = [MicroOp::undecoded(0); 2];
-    for (half, op, operands) in
-        [(0, inst.op, &inst.operands[..4]), (1, op_y, &inst.operands[4..])]
-    {
+    for (half, op, operands) in [
+        (0, inst.op, &inst.operands[..4]),
+        (1, op_y, &inst.operands[4..]),
+    ] {
         let shape = shape(op, operands, op.row().operands(), cx.arch)?;
         let micro = &mut halves[half];
         micro.handler = Some(valu::handler(op, cx.level).ok_or("one of its halves")?);

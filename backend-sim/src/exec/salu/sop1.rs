@@ -17,13 +17,21 @@ fn brev32(a: u32) -> u32 {
 #[inline(always)]
 fn flbit_i32(a: i32) -> i32 {
     let differing = a ^ (a >> 31);
-    if differing == 0 { -1 } else { differing.leading_zeros() as i32 }
+    if differing == 0 {
+        -1
+    } else {
+        differing.leading_zeros() as i32
+    }
 }
 
 #[inline(always)]
 fn flbit_i64(a: i64) -> i32 {
     let differing = a ^ (a >> 63);
-    if differing == 0 { -1 } else { differing.leading_zeros() as i32 }
+    if differing == 0 {
+        -1
+    } else {
+        differing.leading_zeros() as i32
+    }
 }
 
 /// Every quad with a bit set becomes all ones.
@@ -202,7 +210,11 @@ fn swappc(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
 fn relative(m: &Machine<'_>, base: u16, wide: bool) -> usize {
     let index = usize::from(base) + m.wave.s[M0] as usize % 128;
     let last = if wide { 104 } else { 105 };
-    if index <= last { index } else { usize::from(base as u8) }
+    if index <= last {
+        index
+    } else {
+        usize::from(base as u8)
+    }
 }
 
 fn movrels<const WIDE: bool>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
@@ -247,7 +259,11 @@ fn sleep_var(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
 fn sendmsg_rtn<const WIDE: bool>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     const GET_REALTIME: u64 = 131;
     if op.k[0] & 0xff != GET_REALTIME {
-        let name = if WIDE { "s_sendmsg_rtn_b64" } else { "s_sendmsg_rtn_b32" };
+        let name = if WIDE {
+            "s_sendmsg_rtn_b64"
+        } else {
+            "s_sendmsg_rtn_b32"
+        };
         return m.unsupported(op, page, name, "this message");
     }
     let now = m.clock.realtime();

@@ -12,7 +12,11 @@ fn field(b: u32, limit: u32) -> (u32, u32) {
 fn bfe_u64(a: u64, b: u32) -> u64 {
     let (offset, width) = field(b, 64);
     let a = a >> offset;
-    if width >= 64 { a } else { a & ((1 << width) - 1) }
+    if width >= 64 {
+        a
+    } else {
+        a & ((1 << width) - 1)
+    }
 }
 
 #[inline(always)]
@@ -30,7 +34,11 @@ fn bfe_i64(a: u64, b: u32) -> i64 {
 fn bfe_u32(a: u32, b: u32) -> u32 {
     let (offset, width) = field(b, 32);
     let a = a >> offset;
-    if width >= 32 { a } else { a & ((1 << width) - 1) }
+    if width >= 32 {
+        a
+    } else {
+        a & ((1 << width) - 1)
+    }
 }
 
 #[inline(always)]

@@ -58,8 +58,11 @@ pub(crate) fn lookup(op: Op) -> Option<OpFn> {
         Op::s_setreg_b32 => hwreg::setreg,
         Op::s_setreg_imm32_b32 => hwreg::setreg_imm,
         // Every memory instruction completes before the next begins.
-        Op::s_waitcnt_vscnt | Op::s_waitcnt_vmcnt | Op::s_waitcnt_expcnt
-        | Op::s_waitcnt_lgkmcnt | Op::s_version => nothing,
+        Op::s_waitcnt_vscnt
+        | Op::s_waitcnt_vmcnt
+        | Op::s_waitcnt_expcnt
+        | Op::s_waitcnt_lgkmcnt
+        | Op::s_version => nothing,
         _ => return lookup_plain(op),
     };
     Some(run)

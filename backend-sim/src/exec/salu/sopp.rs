@@ -55,7 +55,9 @@ fn barrier(m: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
 }
 
 fn sleep(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
-    m.stop(Exit::Sleeping { cycles: 64 * (op.k[0] as u32 & 0x7f) })
+    m.stop(Exit::Sleeping {
+        cycles: 64 * (op.k[0] as u32 & 0x7f),
+    })
 }
 
 fn sendmsg(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
@@ -65,7 +67,10 @@ fn sendmsg(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
         return Flow::Next;
     }
     let payload = m.wave.s[M0];
-    m.stop(Exit::Message { message: op.k[0] as u16, payload })
+    m.stop(Exit::Message {
+        message: op.k[0] as u16,
+        payload,
+    })
 }
 
 fn sendmsghalt(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
@@ -73,7 +78,11 @@ fn sendmsghalt(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
 }
 
 fn sethalt(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    if op.k[0] & 1 == 0 { Flow::Next } else { m.unsupported(op, page, "s_sethalt", "halting a wave") }
+    if op.k[0] & 1 == 0 {
+        Flow::Next
+    } else {
+        m.unsupported(op, page, "s_sethalt", "halting a wave")
+    }
 }
 
 /// Trap 3 is what compilers emit for `llvm.debugtrap`; with no debugger attached it does nothing.
@@ -133,13 +142,32 @@ pub(crate) fn lookup(op: Op) -> Option<OpFn> {
         Op::s_round_mode => round_mode,
         Op::s_denorm_mode => denorm_mode,
         // Memory instructions complete in order, and time is not modelled.
-        Op::s_nop | Op::s_waitcnt | Op::s_waitcnt_depctr | Op::s_delay_alu | Op::s_clause
-        | Op::s_wait_loadcnt | Op::s_wait_storecnt | Op::s_wait_samplecnt | Op::s_wait_bvhcnt
-        | Op::s_wait_expcnt | Op::s_wait_dscnt | Op::s_wait_kmcnt | Op::s_wait_loadcnt_dscnt
-        | Op::s_wait_storecnt_dscnt | Op::s_wait_alu | Op::s_singleuse_vdst
-        | Op::s_setprio | Op::s_setkill | Op::s_incperflevel | Op::s_decperflevel
-        | Op::s_ttracedata | Op::s_ttracedata_imm | Op::s_inst_prefetch
-        | Op::s_wakeup | Op::s_wait_idle | Op::s_wait_event => nothing,
+        Op::s_nop
+        | Op::s_waitcnt
+        | Op::s_waitcnt_depctr
+        | Op::s_delay_alu
+        | Op::s_clause
+        | Op::s_wait_loadcnt
+        | Op::s_wait_storecnt
+        | Op::s_wait_samplecnt
+        | Op::s_wait_bvhcnt
+        | Op::s_wait_expcnt
+        | Op::s_wait_dscnt
+        | Op::s_wait_kmcnt
+        | Op::s_wait_loadcnt_dscnt
+        | Op::s_wait_storecnt_dscnt
+        | Op::s_wait_alu
+        | Op::s_singleuse_vdst
+        | Op::s_setprio
+        | Op::s_setkill
+        | Op::s_incperflevel
+        | Op::s_decperflevel
+        | Op::s_ttracedata
+        | Op::s_ttracedata_imm
+        | Op::s_inst_prefetch
+        | Op::s_wakeup
+        | Op::s_wait_idle
+        | Op::s_wait_event => nothing,
         _ => return None,
     };
     Some(run)
