@@ -138,12 +138,10 @@ pub enum KernargError {
         given: usize,
     },
     /// Dynamic LDS for an argument that is no pointer to it.
-    #[error("argument {argument} is {kind}, which dynamic LDS cannot be passed for")]
+    #[error("argument {argument} is no pointer to dynamic LDS")]
     NotDynamicLds {
         /// The argument.
         argument: Text,
-        /// Its kind.
-        kind: Text,
     },
     /// An argument that reaches beyond the block.
     #[error(
@@ -327,7 +325,7 @@ impl Filler<'_> {
         let kind = argument.value_kind;
         // Only of addresses is the alignment known from the size.
         let aligned = kind.is_address() || kind == ValueKind::DynamicSharedPointer;
-        if aligned && argument.size != 0 && argument.offset % argument.size != 0 {
+        if aligned && argument.size != 0 && !argument.offset.is_multiple_of(argument.size) {
             return Err(KernargError::Misaligned {
                 argument: name(),
                 offset: argument.offset,
@@ -342,10 +340,7 @@ impl Filler<'_> {
                 &lds_offset[..]
             }
             Explicit::DynamicLds(_) => {
-                return Err(KernargError::NotDynamicLds {
-                    argument: name(),
-                    kind: kind.as_str().into(),
-                });
+                return Err(KernargError::NotDynamicLds { argument: name() });
             }
         };
         if bytes.len() != argument.size as usize {
@@ -428,7 +423,7 @@ impl Filler<'_> {
                 expected: size,
             });
         }
-        if argument.offset % size != 0 {
+        if !argument.offset.is_multiple_of(size) {
             return Err(KernargError::Misaligned {
                 argument: kind.as_str().into(),
                 offset: argument.offset,

@@ -243,7 +243,8 @@ impl<'a> CodeObject<'a> {
             .segments()
             .bytes(address, kernel_descriptor::SIZE as u64)
             .filter(|_| {
-                size == kernel_descriptor::SIZE as u64 && address % kernel_descriptor::ALIGN == 0
+                size == kernel_descriptor::SIZE as u64
+                    && address.is_multiple_of(kernel_descriptor::ALIGN)
             });
         let descriptor = bytes
             .and_then(KernelDescriptor::new_checked)
