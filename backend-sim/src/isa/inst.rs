@@ -1,6 +1,6 @@
 //! A decoded instruction.
 
-use super::{Field, Op, Operand, Type};
+use super::{Field, Lanes, Op, Operand, Type};
 
 /// One decoded instruction: what it does, on which operands, with which modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +39,15 @@ impl Inst {
                 Type::B64
             }
             (Format::Mubuf | Format::Mtbuf, Field::Addr) if self.mods.addr64 => Type::U64,
+            // The texture fault flag takes one register more.
+            (Format::Mubuf | Format::Mtbuf, Field::Dst | Field::Data) if self.mods.tfe => {
+                match desc.ty.dwords(Lanes::W64) {
+                    1 => Type::B64,
+                    2 => Type::B96,
+                    3 => Type::B128,
+                    _ => Type::B160,
+                }
+            }
             _ => desc.ty,
         }
     }
@@ -128,7 +137,7 @@ pub struct Mods {
     pub gds: bool,
     /// Typed buffer: gfx9 dfmt in bits 0 to 3 and nfmt in bits 4 to 6; the 7-bit format since gfx10.
     pub fmt: u8,
-    /// SMEM (gfx9): the offset comes from a register too.
+    /// SMEM (gfx9): the offset is the sum of a register and a number.
     pub soffset_en: bool,
     /// Matrix operations: broadcast size.
     pub cbsz: u8,

@@ -66,7 +66,7 @@ Vop2 {
     v_dot4c_i32_i8      0x39    0x39    0x0d    -       -       (m:I32 a:B32 b:B32)                  [on(ArchSet::GFX908_UP)];
     v_dot8c_i32_i4      0x3a    0x3a    -       -       -       (m:I32 a:B32 b:B32)                  [on(ArchSet::GFX908_UP)];
     v_fmac_f32          0x3b    0x3b    0x2b    0x2b    0x2b    (m:F32 a:F32 b:F32)                  [on(ArchSet::GFX906_UP)];
-    v_pk_fmac_f16       0x3c    0x3c    0x3c    0x3c    0x3c    (m:PkF16 a:PkF16 b:PkF16)            [on(ArchSet::GFX908_UP)] [is(Flags::SHORT_ONLY)] [is(Flags::NO_DPP)];
+    v_pk_fmac_f16       0x3c    0x3c    0x3c    0x3c    0x3c    (m:PkF16 a:PkF16 b:PkF16)            [on(ArchSet::GFX908_UP)] [is(Flags::SHORT_ONLY)];
     v_xnor_b32          0x3d    0x3d    0x1e    0x1e    0x1e    (d:U32 a:U32 b:U32)                  [on(ArchSet::GFX906_UP)];
     v_add_f64           [0x280] [0x280] [0x164] [0x327] 0x02    (d:F64 a:F64 b:F64);
     v_mul_f64           [0x281] [0x281] [0x165] [0x328] 0x06    (d:F64 a:F64 b:F64);
