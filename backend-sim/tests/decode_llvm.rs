@@ -319,7 +319,15 @@ fn random_words_on_gfx1100_read_as_llvm_reads_them() {
 
 #[test]
 fn tmp_others() {
-    for (arch, lanes) in [(Arch::Gfx900, Lanes::W64), (Arch::Gfx906, Lanes::W64), (Arch::Gfx908, Lanes::W64), (Arch::Gfx942, Lanes::W64), (Arch::Gfx1030, Lanes::W32), (Arch::Gfx1030, Lanes::W64), (Arch::Gfx1201, Lanes::W32)] {
+    for (arch, lanes) in [
+        (Arch::Gfx900, Lanes::W64),
+        (Arch::Gfx906, Lanes::W64),
+        (Arch::Gfx908, Lanes::W64),
+        (Arch::Gfx942, Lanes::W64),
+        (Arch::Gfx1030, Lanes::W32),
+        (Arch::Gfx1030, Lanes::W64),
+        (Arch::Gfx1201, Lanes::W32),
+    ] {
         println!("=== {arch}");
         let _ = std::panic::catch_unwind(|| check_generated(arch, lanes));
     }

@@ -277,8 +277,8 @@ fn fetch(operand: &Operand, lanes: &[u8; 64], matrix: &Matrix, k: usize, signed:
     let bit = k % matrix.per_lane * element.bits();
     let (word, shift) = (bit / 32, bit % 32);
     let mut out = [Row::ZERO; 2];
-    for lane in 0..64 {
-        let from = (usize::from(lanes[lane]) + ahead) & 63;
+    for (lane, &holder) in lanes.iter().enumerate() {
+        let from = (usize::from(holder) + ahead) & 63;
         let dword = operand[word & 7].0[from];
         out[0].0[lane] = match element {
             Element::F32 | Element::F64 => dword,
