@@ -97,6 +97,9 @@ pub fn check(arch: Arch, inst: &Inst) -> Result<(), &'static str> {
 }
 
 fn try_lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
+    if let Some(lowered) = salu::float::lower(cx, inst) {
+        return lowered;
+    }
     match inst.format {
         Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
             scalar::lower(cx, inst)
@@ -148,6 +151,9 @@ pub fn supported(op: Op, arch: Arch) -> bool {
     let row = op.row();
     if row.code(arch) == crate::isa::Code::Absent {
         return false;
+    }
+    if salu::float::supported(op) {
+        return true;
     }
     match row.format {
         Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk => salu::lookup(op).is_some(),
