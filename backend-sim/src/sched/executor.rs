@@ -4,6 +4,7 @@ use crate::device::QueueCode;
 use crate::grid::IdRow;
 use crate::isa::Arch;
 use crate::mem::{MemoryFault, MemoryView};
+use alloc::boxed::Box;
 use alloc::string::String;
 
 /// What a wave starts with.
@@ -57,7 +58,7 @@ pub(crate) enum WaveExit {
         message: u16,
         payload: u32,
     },
-    Fault(Trouble),
+    Fault(Box<Trouble>),
     Budget,
 }
 
