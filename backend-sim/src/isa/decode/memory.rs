@@ -122,6 +122,8 @@ pub(super) fn flat(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         *slot = match desc.field {
             Field::Addr if vaddr => Operand::Vgpr(bits(high, 0, 8) as u8),
             Field::Data => data(bits(high, 8, 8), acc),
+            // A load that goes to LDS has no data register.
+            Field::Dst if mods.lds => Operand::None,
             Field::Dst => data(bits(high, 24, 8), acc),
             Field::Ret if mods.cache.glc() => data(bits(high, 24, 8), acc),
             Field::Saddr => saddr.map_or(Operand::None, |register| aligned(register, desc.ty)),
@@ -226,6 +228,9 @@ pub(super) fn mubuf(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         mods.cache = cache(bit(word, 14), bit(word, 17), false, false);
     }
     mods.lds = !cx.arch.is_gfx11_plus() && bit(word, 16);
+    if op.row().operands().is_empty() && !cx.arch.is_gfx942_plus() {
+        mods.cache = Cache::default();
+    }
     typed_or_not(cx, op, Format::Mubuf, high, mods)
 }
 
