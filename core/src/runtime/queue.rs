@@ -11,7 +11,9 @@ use crate::backend::{
     AgentId, Backend, Doorbell, EventId, GpuInfo, Lock, MemoryFlags, MemoryRequest, QueueHandle,
     QueueKind, QueuePriority, QueueRequest, QueueUpdate, Timeout,
 };
-use crate::config::{MAX_PRIVATE_SEGMENT, POLL_NS, QUEUE_MAX_PACKETS, QUEUE_MIN_PACKETS, QUEUE_PACKETS};
+use crate::config::{
+    MAX_PRIVATE_SEGMENT, POLL_NS, QUEUE_MAX_PACKETS, QUEUE_MIN_PACKETS, QUEUE_PACKETS,
+};
 use crate::mem::Block;
 use crate::queue::memory::Bell;
 use crate::queue::{Batch, Claim, Inactive, MappedRing, QueueStatus, Ring, RingError, RingMemory};
