@@ -3,6 +3,8 @@
 //! - [`agent`]: what the topology says. [`memory`], [`buffer`]: allocating and sharing.
 //! - [`signals`]: signals, waits, callbacks; [`reactor`] wakes whoever waits.
 //! - [`queue`]: queues, and what happens when one stops. [`scratch`] gives them private memory.
+//! - [`code`]: device memory for code. [`program`]: loaded code objects and their kernels.
+//! - [`dispatch`]: running a kernel in one call.
 //! - [`spawn`]: the one thread that a runtime may have.
 //!
 //! A runtime is used as `Arc<Runtime<B>>`; queues, signals and buffers hold it. Several runtimes can exist
@@ -10,9 +12,12 @@
 
 mod agent;
 mod buffer;
+mod code;
 mod config;
+mod dispatch;
 mod error;
 mod memory;
+mod program;
 mod queue;
 mod reactor;
 mod scratch;
@@ -21,8 +26,13 @@ mod spawn;
 
 pub use agent::Agent;
 pub use buffer::Buffer;
+pub use code::CodeMemory;
 pub use config::RuntimeConfig;
-pub use error::{AllocError, InitError, QueueError, SignalError, SpawnError};
+pub use dispatch::{Completion, Dispatch};
+pub use error::{
+    AllocError, DispatchError, InitError, ProgramError, QueueError, SignalError, SpawnError,
+};
+pub use program::{Kernel, Program};
 pub use queue::{Queue, QueueConfig, QueueFailure, QueueType};
 pub use reactor::handlers::{HandlerId, SignalCallback};
 pub use reactor::service::{ErrorCallback, SystemEvent, SystemHandler};
@@ -33,7 +43,7 @@ pub use spawn::StdSpawn;
 pub use spawn::{Join, Spawn};
 
 use crate::backend::{AgentId, Backend, BankId, HeapKind, Lock, Park};
-use crate::mem::Registry;
+use crate::mem::{KernargArena, Registry};
 use crate::signal::SignalSlot;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -48,6 +58,8 @@ pub struct Runtime<B: Backend + ?Sized> {
     memory: Lock<Registry>,
     thread: Lock<Option<Box<dyn Join>>>,
     next_queue: AtomicU64,
+    /// Arguments of the dispatch helper, from its first use on.
+    kernarg: Lock<Option<Arc<KernargArena<B>>>>,
     /// What an owned signal whose handle was destroyed refers to.
     dead: SignalSlot,
 }
@@ -72,6 +84,7 @@ impl<B: Backend + ?Sized + 'static> Runtime<B> {
             memory: Lock::new(Registry::new()),
             thread: Lock::new(None),
             next_queue: AtomicU64::new(0),
+            kernarg: Lock::new(None),
             dead,
         }))
     }

@@ -1,6 +1,7 @@
 //! Queues: what a client dispatches to, and what happens when one stops.
 
 use super::Runtime;
+use super::dispatch::InFlight;
 use super::error::QueueError;
 use super::reactor::Reactor;
 use super::reactor::service::{ErrorCallback, Pending};
@@ -18,6 +19,7 @@ use crate::signal::{MemoryOrder, SignalFlags, SignalHandle, SignalOps, SignalSlo
 use crate::wire::aql::{Header, PACKET_SIZE};
 use crate::wire::queue::{AmdQueue, AmdQueueV2, HsaQueue, QueueProperties};
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -119,6 +121,8 @@ pub(crate) struct QueueInner<B: Backend + ?Sized> {
     status: Lock<Option<QueueStatus>>,
     callback: Lock<Option<ErrorCallback>>,
     scratch: Lock<QueueScratch<B>>,
+    /// What dispatches need that nobody waits for any more.
+    kept: Lock<Vec<InFlight<B>>>,
     ring: QueueRing<B>,
     // After what points into them.
     _packets: Block<B>,
@@ -132,10 +136,6 @@ impl<B: Backend + ?Sized> QueueInner<B> {
 
     pub fn amd_queue(&self) -> &AmdQueue {
         self.ring.memory().amd_queue()
-    }
-
-    pub const fn ring(&self) -> &QueueRing<B> {
-        &self.ring
     }
 
     pub const fn failure_signal(&self) -> SignalHandle {
@@ -155,6 +155,26 @@ impl<B: Backend + ?Sized> QueueInner<B> {
             return None;
         }
         *self.status.lock(self.reactor.park())
+    }
+
+    /// Keeps what a dispatch needs until it is complete, or the hardware queue is gone.
+    pub fn keep(&self, flight: InFlight<B>) {
+        let park = self.reactor.park();
+        let hardware = self.hardware.lock(park);
+        if hardware.is_some() {
+            self.kept.lock(park).push(flight);
+        }
+    }
+
+    /// Frees what complete dispatches needed.
+    pub fn forget_done(&self) {
+        let mut kept = self.kept.lock(self.reactor.park());
+        if !kept.is_empty() {
+            let done: Vec<_> = kept.extract_if(.., |flight| flight.is_done()).collect();
+            // Without the lock: what goes here may be the last to hold a runtime.
+            drop(kept);
+            drop(done);
+        }
     }
 
     /// Looks at the inactive signal and does what it asks for.
@@ -253,6 +273,8 @@ impl<B: Backend + ?Sized> QueueInner<B> {
             }
             self.announce();
         }
+        let kept = core::mem::take(&mut *self.kept.lock(self.reactor.park()));
+        drop(kept);
     }
 }
 
@@ -640,6 +662,7 @@ impl<B: Backend + ?Sized + 'static> Runtime<B> {
             status: Lock::new(None),
             callback: Lock::new(config.error_callback),
             scratch: Lock::new(QueueScratch::new(info)),
+            kept: Lock::new(Vec::new()),
             ring: Ring::new(ring),
             _packets: packets,
             _page: page,

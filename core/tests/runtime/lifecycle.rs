@@ -130,7 +130,7 @@ fn agents_come_with_their_isa_and_pools() {
     let gpu = rt.agent(GPU).unwrap();
     assert_eq!(
         gpu.isa.unwrap().to_string(),
-        "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"
+        "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack+"
     );
     assert_eq!(rt.agents()[0].pools.len(), 3);
     assert_eq!(gpu.pools.len(), 2);

@@ -8,6 +8,7 @@
 mod fake;
 mod lifecycle;
 mod memory;
+mod programs;
 mod queues;
 mod signals;
 
