@@ -32,11 +32,11 @@ pub use run::{Test, run, run_with_faults, run_with_random_faults};
 pub use work::{Prepared, VectorAdd};
 pub use world::World;
 
-/// Calls the macro with the names of all tests, chapter by chapter.
+/// Calls the macro in brackets with the names of all tests, chapter by chapter.
 #[macro_export]
 macro_rules! conformance_tests {
-    ($then:ident! $($args:tt)*) => {
-        $then! { { $($args)* }
+    ([$($then:tt)*] $($args:tt)*) => {
+        $($then)*! { { $($args)* }
             topology {
                 agents_are_numbered_in_order_cpus_first
                 an_agent_out_of_range_is_refused
@@ -190,7 +190,7 @@ macro_rules! conformance {
         mod $name {
             #[allow(unused_imports)]
             use super::*;
-            $crate::conformance_tests! { conformance_items! $factory }
+            $crate::conformance_tests! { [$crate::conformance_items] $factory }
         }
     };
 }
@@ -231,4 +231,4 @@ macro_rules! table {
         }
     };
 }
-crate::conformance_tests! { table! }
+crate::conformance_tests! { [table] }
