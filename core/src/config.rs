@@ -21,6 +21,9 @@ pub const SIGNAL_QUARANTINE: u32 = 256;
 /// Queues that a runtime can have at once, over all agents. Creation fails beyond.
 pub const QUEUES: usize = 1024;
 
+/// Packets of a queue whose size is not chosen.
+pub const QUEUE_PACKETS: u32 = 1024;
+
 /// Smallest ring of a queue, in packets.
 pub const QUEUE_MIN_PACKETS: u32 = 64;
 

@@ -11,7 +11,7 @@ use crate::backend::{
     AgentId, Backend, Doorbell, EventId, GpuInfo, Lock, MemoryFlags, MemoryRequest, QueueHandle,
     QueueKind, QueuePriority, QueueRequest, QueueUpdate, Timeout,
 };
-use crate::config::{MAX_PRIVATE_SEGMENT, POLL_NS, QUEUE_MAX_PACKETS, QUEUE_MIN_PACKETS};
+use crate::config::{MAX_PRIVATE_SEGMENT, POLL_NS, QUEUE_MAX_PACKETS, QUEUE_MIN_PACKETS, QUEUE_PACKETS};
 use crate::mem::Block;
 use crate::queue::memory::Bell;
 use crate::queue::{Batch, Claim, Inactive, MappedRing, QueueStatus, Ring, RingError};
@@ -36,7 +36,6 @@ pub enum QueueType {
 }
 
 /// What queue to create.
-#[derive(Default)]
 pub struct QueueConfig {
     /// Packets: a power of two from 64 to 131072.
     pub size: u32,
@@ -50,6 +49,20 @@ pub struct QueueConfig {
     pub group_segment_size: u32,
     /// How it competes with others.
     pub priority: QueuePriority,
+}
+
+impl Default for QueueConfig {
+    /// [`QUEUE_PACKETS`] packets from many threads, no callback, no hints.
+    fn default() -> Self {
+        Self {
+            size: QUEUE_PACKETS,
+            kind: QueueType::default(),
+            error_callback: None,
+            private_segment_size: u32::MAX,
+            group_segment_size: u32::MAX,
+            priority: QueuePriority::default(),
+        }
+    }
 }
 
 impl core::fmt::Debug for QueueConfig {
