@@ -1,11 +1,10 @@
 //! The runtime: agents, memory, signals and queues over one backend. Needs an allocator.
 //!
-//! - [`agent`]: what the topology says. [`memory`], [`buffer`]: allocating and sharing.
-//! - [`signals`]: signals, waits, callbacks; [`reactor`] wakes whoever waits.
-//! - [`queue`]: queues, and what happens when one stops. [`scratch`] gives them private memory.
-//! - [`code`]: device memory for code. [`program`]: loaded code objects and their kernels.
-//! - [`dispatch`]: running a kernel in one call.
-//! - [`spawn`]: the one thread that a runtime may have.
+//! By file: `agent`, what the topology says; `memory` and `buffer`, allocating and sharing; `signals`, with
+//! waits and callbacks, and `reactor`, which wakes whoever waits; `queue`, and what happens when one stops;
+//! `scratch`, which gives queues private memory; `code`, device memory for code; `program`, loaded code objects
+//! and their kernels; `dispatch`, running a kernel in one call; `spawn`, the one thread that a
+//! runtime may have.
 //!
 //! A runtime is used as `Arc<Runtime<B>>`; queues, signals and buffers hold it. Several runtimes can exist
 //! in one process: there is no global state.

@@ -14,7 +14,7 @@ use crate::backend::{
 use crate::config::{MAX_PRIVATE_SEGMENT, POLL_NS, QUEUE_MAX_PACKETS, QUEUE_MIN_PACKETS, QUEUE_PACKETS};
 use crate::mem::Block;
 use crate::queue::memory::Bell;
-use crate::queue::{Batch, Claim, Inactive, MappedRing, QueueStatus, Ring, RingError};
+use crate::queue::{Batch, Claim, Inactive, MappedRing, QueueStatus, Ring, RingError, RingMemory};
 use crate::signal::{MemoryOrder, SignalFlags, SignalHandle, SignalOps, SignalSlot};
 use crate::wire::aql::{Header, PACKET_SIZE};
 use crate::wire::queue::{AmdQueue, AmdQueueV2, HsaQueue, QueueProperties};
@@ -215,10 +215,11 @@ impl<B: Backend + ?Sized> QueueInner<B> {
         match outcome {
             Ok(()) => {
                 // The packet processor goes on when it sees 0; the doorbell makes one look that sleeps.
+                // Under the lock, which whoever destroys the queue, and its doorbell, takes first.
                 slot.signal.store(0, MemoryOrder::Release);
-                drop(scratch);
                 let write = self.ring.write_index(MemoryOrder::Relaxed);
-                crate::queue::RingMemory::ring_doorbell(self.ring.memory(), write.wrapping_sub(1));
+                self.ring.memory().ring_doorbell(write.wrapping_sub(1));
+                drop(scratch);
             }
             Err(status) => {
                 drop(scratch);
@@ -369,9 +370,7 @@ impl<B: Backend + ?Sized> Queue<B> {
     ///
     /// # Errors
     /// [`QueueError::Stopped`], [`QueueError::Ring`].
-    pub fn try_claim(
-        &self,
-    ) -> Result<Claim<'_, impl crate::queue::RingMemory + use<B>>, QueueError> {
+    pub fn try_claim(&self) -> Result<Claim<'_, impl RingMemory + use<B>>, QueueError> {
         self.running()?;
         Ok(self.inner.ring.try_claim()?)
     }
@@ -383,7 +382,7 @@ impl<B: Backend + ?Sized> Queue<B> {
     pub fn claim(
         &self,
         timeout: Timeout,
-    ) -> Result<Claim<'_, impl crate::queue::RingMemory + use<B>>, QueueError> {
+    ) -> Result<Claim<'_, impl RingMemory + use<B>>, QueueError> {
         self.wait_for_space(timeout, || self.inner.ring.try_claim())
     }
 
@@ -395,7 +394,7 @@ impl<B: Backend + ?Sized> Queue<B> {
         &self,
         count: u32,
         timeout: Timeout,
-    ) -> Result<Batch<'_, impl crate::queue::RingMemory + use<B>>, QueueError> {
+    ) -> Result<Batch<'_, impl RingMemory + use<B>>, QueueError> {
         self.wait_for_space(timeout, || self.inner.ring.try_claim_batch(count))
     }
 
