@@ -32,5 +32,11 @@ macro_rules! impl_error {
 }
 pub(crate) use impl_error;
 
+mod trace;
+
 pub mod backend;
+pub mod config;
+pub mod queue;
+pub mod scratch;
+pub mod signal;
 pub mod wire;

@@ -4,6 +4,7 @@
 //! event. Events are few; signals are many, so the runtime binds many signals to one event, and
 //! one thread at a time (whichever waits first) sleeps here on behalf of all that wait.
 
+use super::park::{Park, SpinPark};
 use super::topology::AgentId;
 use thiserror_no_std::Error;
 
@@ -125,6 +126,13 @@ pub enum EventError {
 /// An event that is raised while nobody waits for it stays raised for the next wait, which
 /// consumes it (auto-reset). One that is raised while several wait wakes all of them.
 pub trait Events {
+    /// How host threads sleep while another one is in [`Events::wait_events`] for them. The
+    /// default does not sleep; systems with threads give a futex, or
+    /// `StdPark` of feature `std`.
+    fn parker(&self) -> &dyn Park {
+        &SpinPark
+    }
+
     /// Creates an event.
     ///
     /// # Errors

@@ -18,8 +18,10 @@
 
 mod clock;
 mod events;
+mod lock;
 mod memory;
 mod optional;
+mod park;
 mod queues;
 mod topology;
 
@@ -28,10 +30,14 @@ pub use events::{
     EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareEvent,
     MemoryFaultInfo, Timeout, WaitMode,
 };
+pub use lock::{Lock, LockGuard};
 pub use memory::{
     Allocation, BankId, Memory, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest,
 };
 pub use optional::{Debug, Dma, Ipc, NotSupported, Profiling, Svm, VirtualMemory};
+#[cfg(feature = "std")]
+pub use park::StdPark;
+pub use park::{Park, SpinPark};
 pub use queues::{
     Doorbell, HardwareQueue, QueueCreateError, QueueHandle, QueueKind, QueuePriority, QueueRequest,
     QueueUpdate, Queues,

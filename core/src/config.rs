@@ -1,0 +1,48 @@
+//! Capacities and defaults, all in one place.
+//!
+//! Tables that must not allocate have their capacity here. Each figure says what happens when it
+//! is not enough.
+
+/// Events that all signals of a runtime share. Waiting costs one system call over all of
+/// them; more events do not make waking more precise, since the leader looks at values.
+pub const SHARED_EVENTS: usize = 4;
+
+/// Chunks of a signal arena. Each new chunk of a growing arena doubles the total, so 20 chunks of
+/// [`SIGNALS_PER_CHUNK`] slots and up are beyond any use; an arena without one left is full.
+pub const SIGNAL_CHUNKS: usize = 20;
+
+/// Signals in the first chunk that a runtime allocates (128 bytes each).
+pub const SIGNALS_PER_CHUNK: u32 = 1024;
+
+/// Freed signals that wait before the oldest is used again, so that a stale handle
+/// meets an invalid slot for as long as possible.
+pub const SIGNAL_QUARANTINE: u32 = 256;
+
+/// Queues that a runtime can have at once, over all agents. Creation fails beyond.
+pub const QUEUES: usize = 1024;
+
+/// Smallest ring of a queue, in packets.
+pub const QUEUE_MIN_PACKETS: u32 = 64;
+
+/// Largest ring of a queue, in packets.
+pub const QUEUE_MAX_PACKETS: u32 = 131_072;
+
+/// Most private memory per work-item that a queue can be created with, in bytes.
+pub const MAX_PRIVATE_SEGMENT: u32 = 262_128;
+
+/// How long a blocking wait looks at the value before it sleeps, in nanoseconds.
+pub const SPIN_NS: u64 = 20_000;
+
+/// Bound of that spin in looks, for clocks that stand still while nothing else happens.
+pub const SPIN_LOOKS: u32 = 4096;
+
+/// How often a sleeping waiter looks at signals that no event announces (signals that devices alone
+/// use, or when the system has no events left), in nanoseconds.
+pub const POLL_NS: u64 = 50_000;
+
+/// How often a sleeping waiter looks again although nothing woke it, in nanoseconds: a bound on the
+/// damage of a device or driver that loses an interrupt.
+pub const RECHECK_NS: u64 = 1_000_000_000;
+
+/// Size of the block that kernel arguments of the dispatch helper come from, in bytes.
+pub const KERNARG_BYTES: u64 = 1 << 20;
