@@ -7,6 +7,8 @@
 //! 1. [`wire`]: every ABI structure and packet that software and hardware share, as typed views.
 //! 2. [`backend`]: the seam. A family of small traits that a backend implements: Linux KFD, the
 //!    software GPU, or the memory and devices of your own kernel.
+//! 3. [`loader`]: code objects, from bytes to kernels in device memory; [`isa`] says which of them
+//!    an agent executes, [`elf`] names their bits.
 //!
 //! The crate is `no_std`. Without features it also needs no allocator (tier 0); feature `alloc`
 //! adds the runtime itself (tier 1). `std` adds conveniences only, `log` and `defmt` each add
@@ -36,6 +38,9 @@ mod trace;
 
 pub mod backend;
 pub mod config;
+pub mod elf;
+pub mod isa;
+pub mod loader;
 pub mod queue;
 pub mod scratch;
 pub mod signal;

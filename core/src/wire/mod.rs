@@ -9,6 +9,7 @@
 //! extensions of the public `amd_hsa_queue.h`, `amd_hsa_signal.h` and `hsa_ext_amd.h`.
 
 pub mod aql;
+pub mod kernel_descriptor;
 pub mod queue;
 pub mod signal;
 
