@@ -46,3 +46,7 @@ pub const RECHECK_NS: u64 = 1_000_000_000;
 
 /// Size of the block that kernel arguments of the dispatch helper come from, in bytes.
 pub const KERNARG_BYTES: u64 = 1 << 20;
+
+/// Most bytes of scratch memory that a queue keeps between dispatches; more is given
+/// back when the packet processor says that it is done with it.
+pub const SCRATCH_KEEP_BYTES: u64 = 140 << 20;

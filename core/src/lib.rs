@@ -4,11 +4,18 @@
 //!
 //! In the order that one dispatch travels:
 //!
-//! 1. [`wire`]: every ABI structure and packet that software and hardware share, as typed views.
-//! 2. [`backend`]: the seam. A family of small traits that a backend implements: Linux KFD, the
-//!    software GPU, or the memory and devices of your own kernel.
-//! 3. [`loader`]: code objects, from bytes to kernels in device memory; [`isa`] says which of them
+//! 1. [`runtime`] (feature `alloc`): agents, memory, signals and queues over one backend. Its rooms
+//!    are [`mem`], pools and what is known about an address, and the following, which need no allocator.
+//! 2. [`loader`]: code objects, from bytes to kernels in device memory; [`isa`] says which of them
 //!    an agent executes, [`elf`] names their bits.
+//! 3. [`queue`]: the ring that a packet is claimed in, written to and published from.
+//! 4. [`wire`]: every ABI structure and packet that software and hardware share, as typed views.
+//! 5. [`backend`]: the seam. A family of small traits that a backend implements: Linux KFD, the
+//!    software GPU, or the memory and devices of your own kernel.
+//! 6. [`scratch`]: what a queue's private memory looks like to the hardware that asks for it.
+//! 7. [`signal`]: the value that the packet completes on, and how to wait for it.
+//!
+//! Capacities and defaults are in [`config`].
 //!
 //! The crate is `no_std`. Without features it also needs no allocator (tier 0); feature `alloc`
 //! adds the runtime itself (tier 1). `std` adds conveniences only, `log` and `defmt` each add
@@ -16,6 +23,7 @@
 //!
 //! Addresses are 64-bit and the ABI is little-endian throughout; other hosts are refused at compile time.
 #![no_std]
+#![cfg_attr(not(feature = "alloc"), allow(rustdoc::broken_intra_doc_links))]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
@@ -41,7 +49,11 @@ pub mod config;
 pub mod elf;
 pub mod isa;
 pub mod loader;
+#[cfg(feature = "alloc")]
+pub mod mem;
 pub mod queue;
+#[cfg(feature = "alloc")]
+pub mod runtime;
 pub mod scratch;
 pub mod signal;
 pub mod wire;

@@ -3,6 +3,7 @@
 //! Arguments are integers, booleans and `&str` (what both can print), formats use `{}` and `{:#x}`.
 
 /// `event!(warn, "queue {} stopped", id)`: writes to every facade that is compiled in.
+#[allow(unused_macros, reason = "tier 0 alone has nothing to report")]
 macro_rules! event {
     ($level:ident, $format:literal $(, $arg:expr)* $(,)?) => {{
         #[cfg(feature = "log")]
@@ -15,4 +16,5 @@ macro_rules! event {
         }
     }};
 }
+#[allow(unused_imports, reason = "as above")]
 pub(crate) use event;

@@ -125,6 +125,19 @@ impl<M: RingMemory + ?Sized> RingMemory for &M {
     }
 }
 
+/// Rings a doorbell; closures do.
+pub trait Bell {
+    /// Tells the device that the packet of this index, and maybe earlier ones, are published.
+    fn ring(&self, index: u64);
+}
+
+impl<F: Fn(u64)> Bell for F {
+    #[inline]
+    fn ring(&self, index: u64) {
+        self(index);
+    }
+}
+
 /// A ring in memory that is shared with a device.
 #[derive(Debug)]
 pub struct MappedRing<D> {
@@ -182,7 +195,7 @@ impl<D> MappedRing<D> {
     }
 }
 
-impl<D: Fn(u64)> RingMemory for MappedRing<D> {
+impl<D: Bell> RingMemory for MappedRing<D> {
     type Index = AtomicU64;
     type Word = AtomicU32;
 
@@ -211,6 +224,6 @@ impl<D: Fn(u64)> RingMemory for MappedRing<D> {
     }
     #[inline]
     fn ring_doorbell(&self, index: u64) {
-        (self.doorbell)(index);
+        self.doorbell.ring(index);
     }
 }

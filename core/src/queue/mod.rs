@@ -13,7 +13,7 @@ pub mod ring;
 pub mod status;
 
 pub use claim::{AqlPacket, Batch, Claim};
-pub use memory::{IndexCell, MappedRing, RingMemory, WordCell};
+pub use memory::{Bell, IndexCell, MappedRing, RingMemory, WordCell};
 pub use ring::{Ring, RingError, SingleProducer};
 pub use status::{ErrorBits, Inactive, QueueStatus, ScratchRequest};
 

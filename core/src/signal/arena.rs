@@ -162,7 +162,8 @@ impl SignalArena {
         slot.waiters.store(0, Ordering::Relaxed);
         slot.flags.store(flags.bits(), Ordering::Relaxed);
         slot.doorbell.store(0, Ordering::Relaxed);
-        slot.signal.value.store(initial, Ordering::Relaxed);
+        // Release: whoever reads this value sees that the generation has changed.
+        slot.signal.value.store(initial, Ordering::Release);
         slot.bind_event(0, 0);
         slot.signal.start_ts.store(0, Ordering::Relaxed);
         slot.signal.end_ts.store(0, Ordering::Relaxed);

@@ -1,0 +1,753 @@
+//! Queues: what a client dispatches to, and what happens when one stops.
+
+use super::Runtime;
+use super::error::QueueError;
+use super::reactor::Reactor;
+use super::reactor::service::{ErrorCallback, Pending};
+use super::scratch::QueueScratch;
+use super::signals::doorbell_kind;
+use crate::backend::{
+    AgentId, Backend, Doorbell, EventId, GpuInfo, Lock, MemoryFlags, MemoryRequest, QueueHandle,
+    QueueKind, QueuePriority, QueueRequest, QueueUpdate, Timeout,
+};
+use crate::config::{MAX_PRIVATE_SEGMENT, POLL_NS, QUEUE_MAX_PACKETS, QUEUE_MIN_PACKETS};
+use crate::mem::Block;
+use crate::queue::memory::Bell;
+use crate::queue::{Batch, Claim, Inactive, MappedRing, QueueStatus, Ring, RingError};
+use crate::signal::{MemoryOrder, SignalFlags, SignalHandle, SignalOps, SignalSlot};
+use crate::wire::aql::{Header, PACKET_SIZE};
+use crate::wire::queue::{AmdQueue, AmdQueueV2, HsaQueue, QueueProperties};
+use alloc::sync::Arc;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// Who may produce packets (`hsa_queue_type_t`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum QueueType {
+    /// Many threads.
+    #[default]
+    Multi,
+    /// One thread at a time.
+    Single,
+    /// Many threads, for grids whose work-groups wait for each other.
+    Cooperative,
+}
+
+/// What queue to create.
+#[derive(Default)]
+pub struct QueueConfig {
+    /// Packets: a power of two from 64 to 131072.
+    pub size: u32,
+    /// Who produces.
+    pub kind: QueueType,
+    /// Called once if the queue is stopped by an error.
+    pub error_callback: Option<ErrorCallback>,
+    /// Private memory per work-item to expect, in bytes; `u32::MAX` for no hint.
+    pub private_segment_size: u32,
+    /// Group memory per work-group to expect, in bytes; `u32::MAX` for no hint.
+    pub group_segment_size: u32,
+    /// How it competes with others.
+    pub priority: QueuePriority,
+}
+
+impl core::fmt::Debug for QueueConfig {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("QueueConfig")
+            .field("size", &self.size)
+            .field("kind", &self.kind)
+            .field("private_segment_size", &self.private_segment_size)
+            .field("group_segment_size", &self.group_segment_size)
+            .field("priority", &self.priority)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A queue that was stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueFailure {
+    /// Why.
+    pub status: QueueStatus,
+    /// Address of its `hsa_queue_t`: the handle that C clients know.
+    pub queue: u64,
+    /// Its id.
+    pub id: u64,
+}
+
+/// Rings the doorbell that the backend gave.
+pub(crate) struct RingBell<B: Backend + ?Sized> {
+    backend: Arc<B>,
+    doorbell: Doorbell,
+    queue: QueueHandle,
+}
+
+// SAFETY: the register is an atomic that any thread may store to.
+unsafe impl<B: Backend + ?Sized> Send for RingBell<B> {}
+// SAFETY: as above.
+unsafe impl<B: Backend + ?Sized> Sync for RingBell<B> {}
+
+impl<B: Backend + ?Sized> Bell for RingBell<B> {
+    #[inline]
+    fn ring(&self, index: u64) {
+        match self.doorbell {
+            // SAFETY: valid until the queue is destroyed, which happens when its last claim is gone:
+            // claims borrow the queue. Release: the packets are visible before the register changes.
+            Doorbell::Mmio(register) => unsafe {
+                register.as_ref().store(index, Ordering::Release);
+            },
+            Doorbell::Callback => self.backend.ring_doorbell(self.queue, index),
+        }
+    }
+}
+
+/// The ring of a runtime's queue.
+pub(crate) type QueueRing<B> = Ring<MappedRing<RingBell<B>>>;
+
+/// A queue without its hold on the runtime: what the reactor watches.
+pub(crate) struct QueueInner<B: Backend + ?Sized> {
+    reactor: Arc<Reactor<B>>,
+    agent: AgentId,
+    id: u64,
+    size: u32,
+    /// None once the hardware queue is gone. Held while the backend is asked about it.
+    hardware: Lock<Option<QueueHandle>>,
+    priority: Lock<QueuePriority>,
+    doorbell_index: u32,
+    doorbell: SignalHandle,
+    inactive: SignalHandle,
+    failure: SignalHandle,
+    failed: AtomicBool,
+    status: Lock<Option<QueueStatus>>,
+    callback: Lock<Option<ErrorCallback>>,
+    scratch: Lock<QueueScratch<B>>,
+    ring: QueueRing<B>,
+    // After what points into them.
+    _packets: Block<B>,
+    _page: Block<B>,
+}
+
+impl<B: Backend + ?Sized> QueueInner<B> {
+    pub const fn agent(&self) -> AgentId {
+        self.agent
+    }
+
+    pub fn amd_queue(&self) -> &AmdQueue {
+        self.ring.memory().amd_queue()
+    }
+
+    pub const fn ring(&self) -> &QueueRing<B> {
+        &self.ring
+    }
+
+    pub const fn failure_signal(&self) -> SignalHandle {
+        self.failure
+    }
+
+    fn failure(&self, status: QueueStatus) -> QueueFailure {
+        QueueFailure {
+            status,
+            queue: core::ptr::from_ref(self.amd_queue()).addr() as u64,
+            id: self.id,
+        }
+    }
+
+    pub fn status(&self) -> Option<QueueStatus> {
+        if !self.failed.load(Ordering::Acquire) {
+            return None;
+        }
+        *self.status.lock(self.reactor.park())
+    }
+
+    /// Looks at the inactive signal and does what it asks for.
+    pub fn serve(&self) {
+        let Ok(slot) = self.reactor.slot(self.inactive) else {
+            return;
+        };
+        if slot.signal.load(MemoryOrder::Relaxed) == 0 {
+            return;
+        }
+        // One thread at a time; and not once the hardware queue is gone, whose scratch would be freed.
+        let mut scratch = self.scratch.lock(self.reactor.park());
+        if self.failed.load(Ordering::Acquire) {
+            return;
+        }
+        let outcome = match Inactive::decode(slot.signal.load(MemoryOrder::Acquire)) {
+            Inactive::Running => return,
+            Inactive::Failed(status) => Err(status),
+            Inactive::Reclaim => {
+                scratch.reclaim(self.amd_queue());
+                Ok(())
+            }
+            Inactive::Scratch(request) => scratch.provide(&self.reactor, &self.ring, request),
+        };
+        match outcome {
+            Ok(()) => {
+                // The packet processor goes on when it sees 0; the doorbell makes one look that sleeps.
+                slot.signal.store(0, MemoryOrder::Release);
+                drop(scratch);
+                let write = self.ring.write_index(MemoryOrder::Relaxed);
+                crate::queue::RingMemory::ring_doorbell(self.ring.memory(), write.wrapping_sub(1));
+            }
+            Err(status) => {
+                drop(scratch);
+                self.fail(status);
+            }
+        }
+    }
+
+    /// Marks the queue as stopped for good, stops the hardware, wakes who waits for its packets
+    /// and has its callback called. Does nothing the second time.
+    pub fn fail(&self, status: QueueStatus) {
+        if !self.set_status(status) {
+            return;
+        }
+        {
+            let hardware = self.hardware.lock(self.reactor.park());
+            if let Some(queue) = *hardware {
+                let update = QueueUpdate {
+                    active: false,
+                    priority: *self.priority.lock(self.reactor.park()),
+                };
+                if self.reactor.backend.update_queue(queue, &update).is_err() {
+                    crate::trace::event!(warn, "queue {} could not be deactivated", self.id);
+                }
+            }
+        }
+        self.announce();
+        let callback = self.callback.lock(self.reactor.park()).take();
+        match callback {
+            Some(callback) => self
+                .reactor
+                .make_due(Pending::Queue(callback, self.failure(status))),
+            None => crate::trace::event!(error, "queue {} was stopped by an error", self.id),
+        }
+    }
+
+    fn set_status(&self, new: QueueStatus) -> bool {
+        let mut status = self.status.lock(self.reactor.park());
+        if status.is_some() {
+            return false;
+        }
+        *status = Some(new);
+        self.failed.store(true, Ordering::Release);
+        true
+    }
+
+    fn announce(&self) {
+        if let Ok(slot) = self.reactor.slot(self.failure) {
+            slot.signal.store(1, MemoryOrder::Release);
+            self.reactor.wake_after_store(slot);
+        }
+    }
+
+    /// Destroys the hardware queue: afterwards the device touches none of its memory.
+    fn stop(&self) {
+        self.set_status(QueueStatus::Destroyed);
+        // Waits for a thread that is serving the queue; none begins any more.
+        drop(self.scratch.lock(self.reactor.park()));
+        let queue = self.hardware.lock(self.reactor.park()).take();
+        if let Some(queue) = queue {
+            self.reactor.free_doorbell(self.doorbell_index);
+            self.reactor.queue_count.fetch_sub(1, Ordering::AcqRel);
+            if self.reactor.backend.destroy_queue(queue).is_err() {
+                crate::trace::event!(error, "queue {} could not be destroyed", self.id);
+            }
+            self.announce();
+        }
+    }
+}
+
+impl<B: Backend + ?Sized> Drop for QueueInner<B> {
+    fn drop(&mut self) {
+        self.stop();
+        for handle in [self.doorbell, self.inactive, self.failure] {
+            if let Ok(slot) = self.reactor.slot(handle) {
+                self.reactor.destroy_slot(slot);
+            }
+        }
+        let this: *const Self = self;
+        self.reactor
+            .queues
+            .lock(self.reactor.park())
+            .retain(|queue| !core::ptr::eq(queue.as_ptr(), this));
+    }
+}
+
+/// A queue of a GPU. Dropping it stops the hardware queue, then frees its memory; packets that are
+/// not complete are abandoned.
+pub struct Queue<B: Backend + ?Sized> {
+    inner: Arc<QueueInner<B>>,
+    runtime: Arc<Runtime<B>>,
+}
+
+impl<B: Backend + ?Sized> Queue<B> {
+    pub(crate) const fn inner(&self) -> &Arc<QueueInner<B>> {
+        &self.inner
+    }
+
+    /// The runtime that it belongs to.
+    pub const fn runtime(&self) -> &Arc<Runtime<B>> {
+        &self.runtime
+    }
+
+    /// The agent that consumes it.
+    pub fn agent(&self) -> AgentId {
+        self.inner.agent
+    }
+
+    /// Identifies it in its runtime.
+    pub fn id(&self) -> u64 {
+        self.inner.id
+    }
+
+    /// Packets.
+    pub fn size(&self) -> u32 {
+        self.inner.size
+    }
+
+    /// Address of its `hsa_queue_t`, which is also its `amd_queue_t`: the handle of C clients.
+    pub fn address(&self) -> u64 {
+        self.inner.failure(QueueStatus::Destroyed).queue
+    }
+
+    /// The structure that devices and C clients see.
+    pub fn amd_queue(&self) -> &AmdQueue {
+        self.inner.amd_queue()
+    }
+
+    /// Its doorbell signal.
+    pub fn doorbell_signal(&self) -> SignalHandle {
+        self.inner.doorbell
+    }
+
+    /// A signal that is 0 while the queue runs and 1 when it was stopped: to wait for beside
+    /// completion signals.
+    pub fn failure_signal(&self) -> SignalHandle {
+        self.inner.failure
+    }
+
+    /// Why it was stopped, if it was.
+    pub fn status(&self) -> Option<QueueStatus> {
+        self.inner.status()
+    }
+
+    /// Claims a slot if one is free.
+    ///
+    /// # Errors
+    /// [`QueueError::Stopped`], [`QueueError::Ring`].
+    pub fn try_claim(
+        &self,
+    ) -> Result<Claim<'_, impl crate::queue::RingMemory + use<B>>, QueueError> {
+        self.running()?;
+        Ok(self.inner.ring.try_claim()?)
+    }
+
+    /// Claims a slot, waiting for one.
+    ///
+    /// # Errors
+    /// [`QueueError::Stopped`], [`QueueError::TimedOut`], [`QueueError::Ring`].
+    pub fn claim(
+        &self,
+        timeout: Timeout,
+    ) -> Result<Claim<'_, impl crate::queue::RingMemory + use<B>>, QueueError> {
+        self.wait_for_space(timeout, || self.inner.ring.try_claim())
+    }
+
+    /// Claims consecutive slots, waiting for them.
+    ///
+    /// # Errors
+    /// As [`Queue::claim`].
+    pub fn claim_batch(
+        &self,
+        count: u32,
+        timeout: Timeout,
+    ) -> Result<Batch<'_, impl crate::queue::RingMemory + use<B>>, QueueError> {
+        self.wait_for_space(timeout, || self.inner.ring.try_claim_batch(count))
+    }
+
+    fn running(&self) -> Result<(), QueueError> {
+        match self.status() {
+            Some(status) => Err(status.into()),
+            None => Ok(()),
+        }
+    }
+
+    fn wait_for_space<T>(
+        &self,
+        timeout: Timeout,
+        mut claim: impl FnMut() -> Result<T, RingError>,
+    ) -> Result<T, QueueError> {
+        let reactor = self.runtime.reactor();
+        let mut looks = 0u32;
+        loop {
+            self.running()?;
+            match claim() {
+                Err(RingError::Full { .. }) => {}
+                done => return Ok(done?),
+            }
+            match timeout {
+                Timeout::Poll => return Err(QueueError::TimedOut),
+                Timeout::At(t) if looks.is_multiple_of(64) && reactor.backend.now() >= t => {
+                    return Err(QueueError::TimedOut);
+                }
+                Timeout::At(_) | Timeout::Never => {}
+            }
+            reactor.backend.relax();
+            looks = looks.wrapping_add(1);
+            // No event says that the read index moved: sleep a little between looks, and do the
+            // leader's work meanwhile, for the queue may be full because it wants scratch.
+            if looks >= crate::config::SPIN_LOOKS && looks.is_multiple_of(64) {
+                reactor.poll_events();
+                reactor.run_pending_if_unthreaded();
+                let word = AtomicU32::new(0);
+                reactor.park().park(&word, 0, Some(POLL_NS));
+            }
+        }
+    }
+
+    /// The write index.
+    pub fn write_index(&self, order: MemoryOrder) -> u64 {
+        self.inner.ring.write_index(order)
+    }
+
+    /// Stores the write index.
+    pub fn store_write_index(&self, value: u64, order: MemoryOrder) {
+        self.inner.ring.store_write_index(value, order);
+    }
+
+    /// Replaces the write index if it is `expected`; gives the value found.
+    pub fn cas_write_index(&self, expected: u64, value: u64, order: MemoryOrder) -> u64 {
+        self.inner.ring.cas_write_index(expected, value, order)
+    }
+
+    /// Adds to the write index; gives the old value.
+    pub fn add_write_index(&self, value: u64, order: MemoryOrder) -> u64 {
+        self.inner.ring.add_write_index(value, order)
+    }
+
+    /// The read index.
+    pub fn read_index(&self, order: MemoryOrder) -> u64 {
+        self.inner.ring.read_index(order)
+    }
+
+    /// Stores the read index.
+    pub fn store_read_index(&self, value: u64, order: MemoryOrder) {
+        self.inner.ring.store_read_index(value, order);
+    }
+
+    /// Has completion signals carry start and end times, or not.
+    pub fn set_profiling(&self, on: bool) {
+        let properties = &self.amd_queue().queue_properties;
+        let bit = QueueProperties::ENABLE_PROFILING.bits();
+        if on {
+            properties.fetch_or(bit, Ordering::Release);
+        } else {
+            properties.fetch_and(!bit, Ordering::Release);
+        }
+    }
+
+    /// Stops the queue for good, as an error would, without calling its callback.
+    ///
+    /// # Errors
+    /// [`QueueError::Backend`].
+    pub fn inactivate(&self) -> Result<(), QueueError> {
+        drop(self.inner.callback.lock(self.runtime.park()).take());
+        self.inner.fail(QueueStatus::Destroyed);
+        Ok(())
+    }
+
+    /// Changes how it competes with others.
+    ///
+    /// # Errors
+    /// [`QueueError::Backend`], [`QueueError::Stopped`].
+    pub fn set_priority(&self, priority: QueuePriority) -> Result<(), QueueError> {
+        self.running()?;
+        let hardware = self.inner.hardware.lock(self.runtime.park());
+        if let Some(queue) = *hardware {
+            let update = QueueUpdate {
+                active: true,
+                priority,
+            };
+            self.runtime.backend().update_queue(queue, &update)?;
+            *self.inner.priority.lock(self.runtime.park()) = priority;
+        }
+        Ok(())
+    }
+
+    /// Restricts it to compute units: bit `n` of the mask is unit `n`.
+    ///
+    /// # Errors
+    /// [`QueueError::Backend`], [`QueueError::Stopped`].
+    pub fn set_cu_mask(&self, mask: &[u32]) -> Result<(), QueueError> {
+        self.running()?;
+        let hardware = self.inner.hardware.lock(self.runtime.park());
+        if let Some(queue) = *hardware {
+            self.runtime.backend().set_cu_mask(queue, mask)?;
+        }
+        Ok(())
+    }
+}
+
+impl<B: Backend + ?Sized> Drop for Queue<B> {
+    fn drop(&mut self) {
+        self.inner.stop();
+    }
+}
+
+impl<B: Backend + ?Sized> core::fmt::Debug for Queue<B> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Queue")
+            .field("id", &self.inner.id)
+            .field("agent", &self.inner.agent)
+            .field("size", &self.inner.size)
+            .field("status", &self.status())
+            .finish()
+    }
+}
+
+/// Signals and a doorbell entry that are given back if creation fails.
+struct Parts<'a, B: Backend + ?Sized> {
+    reactor: &'a Reactor<B>,
+    signals: heapless::Vec<&'a SignalSlot, 3>,
+    doorbell: Option<u32>,
+}
+
+impl<'a, B: Backend + ?Sized> Parts<'a, B> {
+    fn signal(&mut self) -> Result<&'a SignalSlot, QueueError> {
+        let slot = self.reactor.create_slot(0, SignalFlags::empty())?;
+        // Three are taken, of three.
+        let _ = self.signals.push(slot);
+        Ok(slot)
+    }
+}
+
+impl<B: Backend + ?Sized> Drop for Parts<'_, B> {
+    fn drop(&mut self) {
+        for slot in &self.signals {
+            self.reactor.destroy_slot(slot);
+        }
+        if let Some(index) = self.doorbell {
+            self.reactor.free_doorbell(index);
+        }
+    }
+}
+
+impl<B: Backend + ?Sized + 'static> Runtime<B> {
+    /// Creates a queue of a GPU.
+    ///
+    /// # Errors
+    /// See [`QueueError`]; nothing is kept then.
+    pub fn create_queue(
+        self: &Arc<Self>,
+        agent: AgentId,
+        config: QueueConfig,
+    ) -> Result<Queue<B>, QueueError> {
+        let info = self.agent(agent).ok_or(QueueError::NoAgent { agent })?;
+        let gpu = info.gpu().ok_or(QueueError::NotAGpu { agent })?;
+        check(&config)?;
+        self.start_thread()?;
+        let reactor = self.reactor();
+        let park = self.park();
+        let (page, packets) = self.queue_memory(agent, config.size)?;
+        let (Some(page_host), Some(packets_host)) = (page.host(), packets.host()) else {
+            return Err(QueueError::Unsupported(
+                "queues in memory that the host does not map",
+            ));
+        };
+        let mut parts = Parts {
+            reactor,
+            signals: heapless::Vec::new(),
+            doorbell: None,
+        };
+        let doorbell = parts.signal()?;
+        let inactive = parts.signal()?;
+        let failure = parts.signal()?;
+        let index = reactor.take_doorbell()?;
+        parts.doorbell = Some(index);
+        let id = self.next_queue.fetch_add(1, Ordering::Relaxed);
+
+        let queue: NonNull<AmdQueue> = page_host.cast();
+        let client = HsaQueue {
+            kind: config.kind as u32,
+            features: 1,
+            base_address: packets.gpu_va(),
+            doorbell_signal: doorbell.handle().0,
+            size: config.size,
+            reserved1: 0,
+            id,
+        };
+        // SAFETY: a fresh page of this function's own, large enough (see `queue_memory`), and a ring
+        // of `size` packets; no device knows them yet.
+        unsafe {
+            describe(queue, client, gpu, inactive.handle());
+            invalidate_headers(packets_host, config.size);
+        }
+        let event = (!inactive.flags().contains(SignalFlags::BUSY))
+            .then(|| EventId(inactive.signal.event_id.load(Ordering::Relaxed) as u32));
+        let hardware = reactor.backend.create_queue(&QueueRequest {
+            agent,
+            kind: QueueKind::Compute,
+            ring: packets.gpu_va(),
+            ring_bytes: u64::from(config.size) * PACKET_SIZE as u64,
+            write_index: page.gpu_va() + core::mem::offset_of!(AmdQueue, write_dispatch_id) as u64,
+            read_index: page.gpu_va() + core::mem::offset_of!(AmdQueue, read_dispatch_id) as u64,
+            descriptor: page.gpu_va(),
+            priority: config.priority,
+            error_event: event,
+        })?;
+        let register = match hardware.doorbell {
+            Doorbell::Mmio(register) => register.as_ptr().expose_provenance() as u64,
+            Doorbell::Callback => 0,
+        };
+        let entry = &reactor.doorbells[index as usize];
+        entry.queue.store(hardware.handle.0, Ordering::Relaxed);
+        entry.register.store(register, Ordering::Release);
+        doorbell.doorbell.store(index, Ordering::Relaxed);
+        doorbell
+            .signal
+            .queue_ptr
+            .store(page.gpu_va(), Ordering::Relaxed);
+        doorbell.bind_event(0, 0);
+        doorbell
+            .signal
+            .value
+            .store(register as i64, Ordering::Relaxed);
+        doorbell
+            .signal
+            .kind
+            .store(doorbell_kind(register != 0), Ordering::Release);
+        let bell = RingBell {
+            backend: reactor.backend.clone(),
+            doorbell: hardware.doorbell,
+            queue: hardware.handle,
+        };
+        // SAFETY: both blocks are kept in the queue beside the ring, which is dropped first.
+        let ring = unsafe { MappedRing::new(packets_host, config.size, queue, bell) };
+        parts.signals.clear();
+        parts.doorbell = None;
+        drop(parts);
+        let inner = Arc::new(QueueInner {
+            reactor: self.reactor.clone(),
+            agent,
+            id,
+            size: config.size,
+            hardware: Lock::new(Some(hardware.handle)),
+            priority: Lock::new(config.priority),
+            doorbell_index: index,
+            doorbell: doorbell.handle(),
+            inactive: inactive.handle(),
+            failure: failure.handle(),
+            failed: AtomicBool::new(false),
+            status: Lock::new(None),
+            callback: Lock::new(config.error_callback),
+            scratch: Lock::new(QueueScratch::new(info)),
+            ring: Ring::new(ring),
+            _packets: packets,
+            _page: page,
+        });
+        reactor.queues.lock(park).push(Arc::downgrade(&inner));
+        reactor.queue_count.fetch_add(1, Ordering::AcqRel);
+        Ok(Queue {
+            inner,
+            runtime: self.clone(),
+        })
+    }
+
+    /// Memory for the queue's structure and its packets. Each is an allocation of its own, of whole
+    /// pages: the kernel driver insists.
+    fn queue_memory(
+        &self,
+        agent: AgentId,
+        packets: u32,
+    ) -> Result<(Block<B>, Block<B>), QueueError> {
+        let reactor = self.reactor();
+        let page = reactor.backend.page_size();
+        let block = |bytes: u64| {
+            Block::new(
+                &reactor.backend,
+                &MemoryRequest {
+                    bank: reactor.host_bank,
+                    size: bytes.next_multiple_of(page),
+                    align: page,
+                    flags: MemoryFlags::HOST_ACCESS
+                        | MemoryFlags::WRITABLE
+                        | MemoryFlags::EXECUTABLE
+                        | MemoryFlags::COHERENT
+                        | MemoryFlags::UNCACHED
+                        | MemoryFlags::QUEUE,
+                },
+                &[agent],
+            )
+        };
+        Ok((
+            block(size_of::<AmdQueueV2>() as u64)?,
+            block(u64::from(packets) * PACKET_SIZE as u64)?,
+        ))
+    }
+}
+
+fn check(config: &QueueConfig) -> Result<(), QueueError> {
+    if !config.size.is_power_of_two() || config.size < QUEUE_MIN_PACKETS {
+        return Err(QueueError::BadSize {
+            packets: config.size,
+            min: QUEUE_MIN_PACKETS,
+        });
+    }
+    if config.size > QUEUE_MAX_PACKETS {
+        return Err(QueueError::TooLarge {
+            packets: config.size,
+            max: QUEUE_MAX_PACKETS,
+        });
+    }
+    let private = config.private_segment_size;
+    if private != u32::MAX && private > MAX_PRIVATE_SEGMENT {
+        return Err(QueueError::PrivateTooLarge {
+            bytes: private,
+            max: MAX_PRIVATE_SEGMENT,
+        });
+    }
+    if config.kind == QueueType::Cooperative {
+        return Err(QueueError::Unsupported("cooperative queues"));
+    }
+    Ok(())
+}
+
+/// Fills the fields that hardware and compiled code read.
+///
+/// # Safety
+/// `queue` is zeroed memory of an `amd_queue_t` that nobody else uses yet.
+unsafe fn describe(
+    queue: NonNull<AmdQueue>,
+    client: HsaQueue,
+    gpu: &GpuInfo,
+    inactive: SignalHandle,
+) {
+    let slots = gpu.max_waves_per_simd.saturating_mul(gpu.simds_per_cu);
+    // SAFETY: zeroed memory is a valid structure, and this function has it to itself.
+    let queue = unsafe { &mut *queue.as_ptr() };
+    queue.hsa_queue = client;
+    queue.caps = 0;
+    queue.group_segment_aperture_base_hi = (gpu.group_aperture >> 32) as u32;
+    queue.private_segment_aperture_base_hi = (gpu.private_aperture >> 32) as u32;
+    queue.max_cu_id = gpu.compute_units.saturating_sub(1);
+    queue.max_wave_id = slots.saturating_sub(1);
+    queue.read_dispatch_id_field_base_byte_offset =
+        core::mem::offset_of!(AmdQueue, read_dispatch_id) as u32;
+    queue.queue_properties = AtomicU32::new(QueueProperties::IS_PTR64.bits());
+    queue.queue_inactive_signal = AtomicU64::new(inactive.0);
+}
+
+/// Makes every slot one that no producer has published.
+///
+/// # Safety
+/// `packets` is memory of `count` packets that nobody else uses yet.
+unsafe fn invalidate_headers(packets: NonNull<u8>, count: u32) {
+    for at in 0..count as usize {
+        // SAFETY: inside the ring, by the caller's promise.
+        unsafe {
+            packets
+                .add(at * PACKET_SIZE)
+                .cast::<u16>()
+                .write(Header::INVALID.0);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Giving a queue the scratch memory that its packet processor asks for.
+
+use super::agent::Agent;
+use super::queue::QueueRing;
+use super::reactor::Reactor;
+use crate::backend::{Backend, BankId, HeapKind, MemoryFlags, MemoryRequest};
+use crate::mem::Block;
+use crate::queue::{QueueStatus, RingMemory, ScratchRequest};
+use crate::scratch::{Generation, ScratchDevice, ScratchLayout, layout};
+use crate::signal::MemoryOrder;
+use crate::wire::aql::{Header, PacketType};
+use crate::wire::queue::{AmdQueue, QueueProperties};
+use core::sync::atomic::Ordering;
+
+/// A queue's scratch memory.
+pub(crate) struct QueueScratch<B: Backend + ?Sized> {
+    block: Option<Block<B>>,
+    device: Option<ScratchDevice>,
+    bank: Option<BankId>,
+}
+
+impl<B: Backend + ?Sized> QueueScratch<B> {
+    /// None yet, for a queue of this agent.
+    pub fn new(agent: &Agent) -> Self {
+        let device = agent.gpu().and_then(|gpu| {
+            let major = u32::from(agent.isa?.processor().version.major);
+            Some(ScratchDevice {
+                generation: Generation::from_major(major)?,
+                compute_units: gpu.compute_units,
+                shader_engines: gpu.shader_engines,
+                slots_per_cu: gpu.max_slots_scratch_cu,
+                xcc_count: gpu.xcc_count,
+            })
+        });
+        let bank = agent
+            .banks
+            .iter()
+            .position(|bank| matches!(bank.heap, HeapKind::VramPublic | HeapKind::VramPrivate))
+            .map(|index| BankId {
+                agent: agent.id,
+                index: index as u32,
+            });
+        Self {
+            block: None,
+            device,
+            bank,
+        }
+    }
+
+    /// Allocates what the packet that the queue stopped at needs and describes it to the hardware.
+    /// The packet processor has drained the queue before it asks, so what it had may go.
+    pub fn provide(
+        &mut self,
+        reactor: &Reactor<B>,
+        ring: &QueueRing<B>,
+        request: ScratchRequest,
+    ) -> Result<(), QueueStatus> {
+        let lane_bytes = wanted(ring).ok_or(QueueStatus::InvalidPacketFormat)?;
+        let queue = ring.memory().amd_queue();
+        self.clear(queue);
+        let Some((device, bank)) = self.device.zip(self.bank) else {
+            return Err(QueueStatus::OutOfScratch { bytes: 0 });
+        };
+        let mut device = device;
+        loop {
+            let figures = layout(&device, lane_bytes, request.wave_lanes)
+                .map_err(|_| QueueStatus::OutOfScratch { bytes: 0 })?;
+            let page = reactor.backend.page_size();
+            let block = Block::new(
+                &reactor.backend,
+                &MemoryRequest {
+                    bank,
+                    size: figures.total_bytes.max(1).next_multiple_of(page),
+                    align: page.max(64 << 10),
+                    flags: MemoryFlags::WRITABLE | MemoryFlags::NO_SUBSTITUTE,
+                },
+                &[],
+            );
+            match block {
+                Ok(block) => {
+                    self.install(queue, &figures, block, reactor.config.scratch_keep_bytes);
+                    return Ok(());
+                }
+                Err(_) if device.slots_per_cu > 1 => {
+                    // Fewer waves at a time then.
+                    device.slots_per_cu /= 2;
+                }
+                Err(_) => {
+                    return Err(QueueStatus::OutOfScratch {
+                        bytes: figures.total_bytes,
+                    });
+                }
+            }
+        }
+    }
+
+    fn install(&mut self, queue: &AmdQueue, figures: &ScratchLayout, block: Block<B>, keep: u64) {
+        let base = block.gpu_va();
+        for (word, value) in queue
+            .scratch_resource_descriptor
+            .iter()
+            .zip(figures.descriptor(base))
+        {
+            word.store(value, Ordering::Relaxed);
+        }
+        queue
+            .scratch_backing_memory_location
+            .store(base, Ordering::Relaxed);
+        queue
+            .scratch_backing_memory_byte_size
+            .store(figures.total_bytes, Ordering::Relaxed);
+        queue
+            .scratch_wave64_lane_byte_size
+            .store((figures.wave_bytes / 64) as u32, Ordering::Relaxed);
+        let once = QueueProperties::USE_SCRATCH_ONCE.bits();
+        if figures.total_bytes > keep {
+            queue.queue_properties.fetch_or(once, Ordering::Relaxed);
+        } else {
+            queue.queue_properties.fetch_and(!once, Ordering::Relaxed);
+        }
+        queue
+            .compute_tmpring_size
+            .store(figures.tmpring_size(), Ordering::Release);
+        self.block = Some(block);
+    }
+
+    /// Takes the scratch back that the packet processor is done with.
+    pub fn reclaim(&mut self, queue: &AmdQueue) {
+        self.clear(queue);
+    }
+
+    fn clear(&mut self, queue: &AmdQueue) {
+        queue.compute_tmpring_size.store(0, Ordering::Relaxed);
+        queue
+            .scratch_backing_memory_location
+            .store(0, Ordering::Relaxed);
+        queue
+            .scratch_backing_memory_byte_size
+            .store(0, Ordering::Relaxed);
+        queue
+            .scratch_wave64_lane_byte_size
+            .store(0, Ordering::Relaxed);
+        queue
+            .queue_properties
+            .fetch_and(!QueueProperties::USE_SCRATCH_ONCE.bits(), Ordering::Relaxed);
+        self.block = None;
+    }
+}
+
+/// The private memory per work-item of the packet at the read index, if that is a dispatch.
+fn wanted<B: Backend + ?Sized>(ring: &QueueRing<B>) -> Option<u32> {
+    let memory = ring.memory();
+    let read = ring.read_index(MemoryOrder::Acquire);
+    let words = memory.packet((read & u64::from(memory.packets() - 1)) as u32);
+    let header = Header(words[0].load(Ordering::Acquire) as u16);
+    (header.packet_type() == PacketType::KernelDispatch)
+        // private_segment_size, at byte 24.
+        .then(|| words[6].load(Ordering::Relaxed))
+}
