@@ -17,6 +17,9 @@
 //!
 //! Capacities and defaults are in [`config`].
 //!
+//! Beside that line stands [`kfd`]: the ioctls of Linux's `/dev/kfd`, which the KFD backend sends
+//! and the software GPU's KFD face answers.
+//!
 //! The crate is `no_std`. Without features it also needs no allocator (tier 0); feature `alloc`
 //! adds the runtime itself (tier 1). `std` adds conveniences only, `log` and `defmt` each add
 //! a place to write diagnostics to. No feature changes what existing code does.
@@ -48,6 +51,7 @@ pub mod backend;
 pub mod config;
 pub mod elf;
 pub mod isa;
+pub mod kfd;
 pub mod loader;
 #[cfg(feature = "alloc")]
 pub mod mem;

@@ -1,1 +1,4 @@
 //! Conformance suite, golden kernels and clients of the Rukh HSA runtime.
+
+pub mod golden;
+pub mod oracle;

@@ -138,12 +138,10 @@ pub enum KernargError {
         given: usize,
     },
     /// Dynamic LDS for an argument that is no pointer to it.
-    #[error("argument {argument} is {kind}, which dynamic LDS cannot be passed for")]
+    #[error("argument {argument} is no pointer to dynamic LDS")]
     NotDynamicLds {
         /// The argument.
         argument: Text,
-        /// Its kind.
-        kind: Text,
     },
     /// An argument that reaches beyond the block.
     #[error(
@@ -342,10 +340,7 @@ impl Filler<'_> {
                 &lds_offset[..]
             }
             Explicit::DynamicLds(_) => {
-                return Err(KernargError::NotDynamicLds {
-                    argument: name(),
-                    kind: kind.as_str().into(),
-                });
+                return Err(KernargError::NotDynamicLds { argument: name() });
             }
         };
         if bytes.len() != argument.size as usize {

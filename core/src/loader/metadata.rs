@@ -234,7 +234,7 @@ pub struct KernelMetadata<'a> {
 }
 
 impl<'a> KernelMetadata<'a> {
-    fn parse(map: Map<'a>) -> Result<Self, MetadataError> {
+    pub(super) fn parse(map: Map<'a>) -> Result<Self, MetadataError> {
         let mut name = None;
         let mut symbol = None;
         let mut kernarg_size = None;

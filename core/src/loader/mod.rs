@@ -7,6 +7,17 @@
 //! 3. With feature `alloc`, an [`Executable`] loads code objects into a [`LoaderMemory`], links them and
 //!    is frozen; then its kernels can be dispatched.
 //!
+//! ```
+//! use rukh_core::loader::CodeObject;
+//!
+//! let file = include_bytes!("../../tests/data/linked-gfx90a-v4.co");
+//! let code = CodeObject::parse(file)?;
+//! assert_eq!(code.isa().processor().name, "gfx90a");
+//! let names: Vec<&str> = code.kernels().map(|(symbol, _)| symbol.name).collect();
+//! assert_eq!(names, ["touch.kd", "empty.kd"]);
+//! # Ok::<(), rukh_core::loader::CodeObjectError>(())
+//! ```
+//!
 //! Sources: LLVM's "User Guide for AMDGPU Backend"; the ELF-64 object file format; HSA Runtime 1.2.
 
 pub mod kernarg;
@@ -34,6 +45,8 @@ mod load_error;
 mod memory;
 #[cfg(feature = "alloc")]
 pub mod oracle;
+#[cfg(feature = "alloc")]
+mod owned_metadata;
 
 pub use code_object::{CodeObject, CodeObjectVersion};
 pub use error::CodeObjectError;
@@ -52,3 +65,5 @@ pub use executable::{
 pub use load_error::{LoadError, Scope};
 #[cfg(feature = "alloc")]
 pub use memory::{LoaderMemory, SegmentError, SegmentMemory};
+#[cfg(feature = "alloc")]
+pub use owned_metadata::OwnedMetadata;

@@ -94,6 +94,19 @@ pub struct Map<'a> {
 pub type Entry<'a> = (Value<'a>, Value<'a>);
 
 impl<'a> Map<'a> {
+    /// Where the first pair lies in the data, and the number of pairs: for [`Self::at`].
+    #[cfg(feature = "alloc")]
+    pub(super) fn place(&self) -> (usize, u32) {
+        (self.reader.at, self.count)
+    }
+
+    /// The map at a place of the same bytes.
+    #[cfg(feature = "alloc")]
+    pub(super) fn at(data: &'a [u8], (at, count): (usize, u32)) -> Self {
+        let reader = Reader { data, at };
+        Self { reader, count }
+    }
+
     /// The pairs, in the order of the file.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry<'a>, MsgPackError>> + use<'a> {
         let mut reader = self.reader;

@@ -60,10 +60,17 @@ impl<'a> CodeObject<'a> {
     /// [`CodeObjectError::Note`] for malformed notes, [`CodeObjectError::Metadata`] for metadata that
     /// is no MessagePack map.
     pub fn metadata(&self) -> Result<Option<Metadata<'a>>, CodeObjectError> {
+        Ok(self.metadata_note()?.map(|(_, metadata)| metadata))
+    }
+
+    /// The metadata with the bytes that it was parsed from.
+    pub(super) fn metadata_note(
+        &self,
+    ) -> Result<Option<(&'a [u8], Metadata<'a>)>, CodeObjectError> {
         for note in self.notes() {
             let note = note?;
             if note.owner == NOTE_OWNER_AMDGPU && note.note_type == NT_AMDGPU_METADATA {
-                return Ok(Some(Metadata::parse(note.data)?));
+                return Ok(Some((note.data, Metadata::parse(note.data)?)));
             }
         }
         Ok(None)

@@ -6,7 +6,7 @@ use super::kernarg::{self, Explicit, Grid, Hidden, KernargError};
 use super::load_error::{LoadError, Scope};
 use super::memory::{LoaderMemory, SegmentError, SegmentMemory};
 use super::metadata::{KernelMetadata, ValueKind};
-use super::{CodeObject, Place, Symbol};
+use super::{CodeObject, OwnedMetadata, Place, Symbol};
 use crate::backend::{AgentId, MemoryError};
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -138,6 +138,13 @@ pub fn check(bytes: &[u8]) -> Result<(), LoadError> {
         let _ = metadata.printf().count();
         for kernel in metadata.kernels().flatten() {
             let _ = check_kernarg(&kernel);
+        }
+    }
+    if let Ok(Some(owned)) = OwnedMetadata::new(&code) {
+        let metadata = owned.metadata().expect("it was parsed before");
+        for kernel in metadata.kernels() {
+            let kernel = kernel.expect("it was parsed before");
+            assert!(owned.kernel(kernel.symbol).is_some());
         }
     }
     let memory = ByteMemory::new(MEMORY);

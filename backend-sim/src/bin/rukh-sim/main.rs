@@ -1,0 +1,37 @@
+//! `rukh-sim`: looks at AMD GPU code objects and runs their kernels on the software GPU.
+//!
+//! - [`options`]: the command line.
+//! - [`info`], [`disasm`], [`run`]: the commands.
+//! - [`value`]: element types and arguments.
+
+mod disasm;
+mod info;
+mod options;
+mod run;
+mod value;
+
+use options::Command;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let outcome = match Command::parse(std::env::args_os().skip(1)) {
+        Ok(Command::Help) => {
+            print!("{}", options::USAGE);
+            Ok(())
+        }
+        Ok(Command::Info) => info::info(),
+        Ok(Command::Disasm { file }) => disasm::disasm(&file),
+        Ok(Command::Run(options)) => run::run(&options),
+        Err(message) => {
+            eprintln!("rukh-sim: {message}\n\n{}", options::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("rukh-sim: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

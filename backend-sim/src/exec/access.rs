@@ -1,0 +1,500 @@
+//! Memory accesses of all lanes: one copy where lanes are neighbours, a checked gather where not.
+
+use super::atomic::AtomicOp;
+use super::code::Page;
+use super::fault::FaultKind;
+use super::machine::Machine;
+use super::microop::{ABSENT, Flow, MicroOp, VGPR};
+use super::rows::{Row, WIDEST};
+use crate::mem::{Access, Span, raw};
+
+/// What a load or store moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Spec {
+    /// 1, 2, 4, 8, 12 or 16.
+    pub(crate) bytes: u8,
+    /// Sub-dword loads extend the sign.
+    pub(crate) sext: bool,
+    pub(crate) half: Half,
+}
+
+/// Which part of the register a sub-dword access uses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Half {
+    /// All of it.
+    None,
+    /// The low half; the high half stays (D16).
+    Low,
+    /// The high half; the low half stays (D16_HI).
+    High,
+}
+
+impl Spec {
+    pub(crate) const fn new(bytes: u8) -> Spec {
+        Spec {
+            bytes,
+            sext: false,
+            half: Half::None,
+        }
+    }
+
+    pub(crate) const fn signed(self) -> Spec {
+        Spec { sext: true, ..self }
+    }
+
+    pub(crate) const fn low(self) -> Spec {
+        Spec {
+            half: Half::Low,
+            ..self
+        }
+    }
+
+    pub(crate) const fn high(self) -> Spec {
+        Spec {
+            half: Half::High,
+            ..self
+        }
+    }
+
+    /// As a micro-op keeps it in its flags.
+    pub(crate) const fn flags(self) -> u8 {
+        let half = match self.half {
+            Half::None => 0,
+            Half::Low => 1,
+            Half::High => 2,
+        };
+        self.bytes | (self.sext as u8) << 5 | half << 6
+    }
+
+    #[inline(always)]
+    pub(crate) const fn from_flags(flags: u8) -> Spec {
+        let half = match flags >> 6 {
+            1 => Half::Low,
+            2 => Half::High,
+            _ => Half::None,
+        };
+        Spec {
+            bytes: flags & 31,
+            sext: flags & 32 != 0,
+            half,
+        }
+    }
+
+    pub(crate) const fn dwords(self) -> usize {
+        (self.bytes as usize).div_ceil(4)
+    }
+
+    /// What a sub-dword load makes of the register.
+    #[inline(always)]
+    pub(crate) fn merge(self, old: u32, loaded: u32) -> u32 {
+        let value = match (self.bytes, self.sext) {
+            (1, true) => i32::from(loaded as i8) as u32,
+            (2, true) => i32::from(loaded as i16) as u32,
+            _ => loaded,
+        };
+        match self.half {
+            Half::None => value,
+            Half::Low => old & 0xffff_0000 | value & 0xffff,
+            Half::High => old & 0xffff | value << 16,
+        }
+    }
+
+    /// The value that a sub-dword store takes from the register.
+    #[inline(always)]
+    pub(crate) fn part(self, register: u32) -> u32 {
+        if self.half == Half::High {
+            register >> 16
+        } else {
+            register
+        }
+    }
+}
+
+/// Byte addresses of the lanes.
+pub(crate) type Addresses = [u64; 64];
+
+/// The lanes of a mask, ascending.
+#[derive(Clone, Copy)]
+pub(crate) struct Lanes(pub(crate) u64);
+
+impl Iterator for Lanes {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
+        let lane = self.0.trailing_zeros() as usize;
+        self.0 &= self.0 - 1;
+        Some(lane)
+    }
+}
+
+/// Whether each lane's address is `step` above its predecessor's.
+#[inline(always)]
+fn consecutive(va: &Addresses, lanes: usize, step: u64) -> bool {
+    let mut expected = va[0];
+    let mut differs = 0;
+    for &at in &va[..lanes & 127] {
+        differs |= at ^ expected;
+        expected = expected.wrapping_add(step);
+    }
+    differs == 0
+}
+
+impl Machine<'_> {
+    /// Loads. `stride` is the distance between the dwords of one lane's access: 4, except in swizzled
+    /// private memory.
+    pub(crate) fn vmem_load(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        spec: Spec,
+        va: &Addresses,
+        stride: u64,
+        mask: u64,
+    ) -> Result<(), Flow> {
+        let lanes = self.wave.lanes as usize;
+        let words = spec.dwords();
+        self.tlb.sync(self.view);
+        if mask == self.wave.lane_mask() && spec.bytes >= 4 {
+            let row_bytes = lanes as u64 * 4;
+            if (words == 1 || stride == row_bytes) && consecutive(va, lanes, 4) {
+                let dst = self.wave.rows.ptr(op.dst - VGPR);
+                let mut done = true;
+                for word in 0..words {
+                    let at = va[0].wrapping_add(word as u64 * stride);
+                    let Some(host) = self.tlb.host(self.view, at, row_bytes, Access::Read) else {
+                        done = false;
+                        break;
+                    };
+                    // SAFETY: the span was checked for the row's bytes; the destination's rows
+                    // were checked by the run loop.
+                    unsafe {
+                        raw::copy_in(host, dst.add(word * lanes).cast(), row_bytes as usize);
+                    }
+                }
+                if done {
+                    return Ok(());
+                }
+            } else if words > 1 && stride == 4 && consecutive(va, lanes, words as u64 * 4) {
+                let total = words * lanes * 4;
+                if let Some(host) = self.tlb.host(self.view, va[0], total as u64, Access::Read) {
+                    let mut buffer = [Row::ZERO; WIDEST];
+                    // SAFETY: the span was checked for all lanes' bytes, at most the buffer's.
+                    unsafe { raw::copy_in(host, buffer.as_mut_ptr().cast(), total) };
+                    let flat = super::dpp::Flat::as_flattened_mut(&mut buffer);
+                    let dst = self.wave.rows.ptr(op.dst - VGPR);
+                    for word in 0..words {
+                        for lane in 0..lanes {
+                            // SAFETY: a lane of one of the destination's rows, which the run
+                            // loop checked.
+                            unsafe { *dst.add(word * lanes + lane) = flat[lane * words + word] };
+                        }
+                    }
+                    return Ok(());
+                }
+            }
+        }
+        self.gather(op, page, spec, va, stride, mask)
+    }
+
+    fn gather(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        spec: Spec,
+        va: &Addresses,
+        stride: u64,
+        mask: u64,
+    ) -> Result<(), Flow> {
+        let lanes = self.wave.lanes as usize;
+        let dst = self.wave.rows.ptr(op.dst - VGPR);
+        let words = spec.dwords();
+        // How much is checked at once: everything, unless the dwords are apart.
+        let (pieces, piece) = if stride == 4 {
+            (1, u64::from(spec.bytes))
+        } else {
+            (words, u64::from(spec.bytes.min(4)))
+        };
+        let mut span = Span::EMPTY;
+        for lane in Lanes(mask) {
+            for at in 0..pieces {
+                let va = va[lane].wrapping_add(at as u64 * stride);
+                if !(span.contains(va, piece)) {
+                    match self.tlb.span(self.view, va, Access::Read) {
+                        Some(found) if found.contains(va, piece) => span = found,
+                        _ => {
+                            let mut bytes = [0u8; 16];
+                            let bytes = &mut bytes[..piece as usize];
+                            self.read_bytes(op, page, lane, va, bytes)?;
+                            for (word, chunk) in bytes.chunks(4).enumerate() {
+                                let mut value = [0; 4];
+                                value[..chunk.len()].copy_from_slice(chunk);
+                                let word = at + word;
+                                // SAFETY: a lane of one of the destination's rows, which the
+                                // run loop checked.
+                                unsafe {
+                                    let to = dst.add(word * lanes + lane);
+                                    *to = spec.merge(*to, u32::from_le_bytes(value));
+                                }
+                            }
+                            continue;
+                        }
+                    }
+                }
+                let host = span.host_address(va);
+                // SAFETY: the span covers `piece` bytes at `va`, readable; the destination as
+                // above.
+                unsafe {
+                    let to = dst.add(at * lanes + lane);
+                    match piece {
+                        4 => *to = raw::load_u32(host),
+                        1 => *to = spec.merge(*to, u32::from(raw::load_u8(host))),
+                        2 => *to = spec.merge(*to, u32::from(raw::load_u16(host))),
+                        8 => {
+                            let value = raw::load_u64(host);
+                            *to = value as u32;
+                            *to.add(lanes) = (value >> 32) as u32;
+                        }
+                        _ => {
+                            for word in 0..words {
+                                *to.add(word * lanes) = raw::load_u32(host.add(word * 4));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads bytes that no single span covers, or says which fault that is.
+    #[cold]
+    fn read_bytes(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        lane: usize,
+        va: u64,
+        to: &mut [u8],
+    ) -> Result<(), Flow> {
+        for (i, byte) in to.iter_mut().enumerate() {
+            let at = va.wrapping_add(i as u64);
+            let Some(host) = self.tlb.host(self.view, at, 1, Access::Read) else {
+                return Err(self.memory_fault(op, page, Some(lane as u32), (at, 1), Access::Read));
+            };
+            // SAFETY: checked just now.
+            *byte = unsafe { raw::load_u8(host) };
+        }
+        Ok(())
+    }
+
+    /// Stores; see [`Machine::vmem_load`]. `data` is the first data register as an operand.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn vmem_store(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        spec: Spec,
+        data: u16,
+        va: &Addresses,
+        stride: u64,
+        mask: u64,
+    ) -> Result<(), Flow> {
+        let lanes = self.wave.lanes as usize;
+        let words = spec.dwords();
+        self.tlb.sync(self.view);
+        if mask == self.wave.lane_mask() && spec.bytes >= 4 {
+            let row_bytes = lanes as u64 * 4;
+            let src: *const u32 = self.wave.rows.ptr(data - VGPR);
+            if (words == 1 || stride == row_bytes) && consecutive(va, lanes, 4) {
+                let mut done = true;
+                for word in 0..words {
+                    let at = va[0].wrapping_add(word as u64 * stride);
+                    let Some(host) = self.tlb.host(self.view, at, row_bytes, Access::Write) else {
+                        done = false;
+                        break;
+                    };
+                    // SAFETY: the span was checked for the row's bytes; the data's rows were
+                    // checked by the run loop.
+                    unsafe {
+                        raw::copy_out(src.add(word * lanes).cast(), host, row_bytes as usize);
+                    }
+                }
+                if done {
+                    return Ok(());
+                }
+            } else if words > 1 && stride == 4 && consecutive(va, lanes, words as u64 * 4) {
+                let total = words * lanes * 4;
+                if let Some(host) = self.tlb.host(self.view, va[0], total as u64, Access::Write) {
+                    let mut buffer = [Row::ZERO; WIDEST];
+                    let flat = super::dpp::Flat::as_flattened_mut(&mut buffer);
+                    for word in 0..words {
+                        for lane in 0..lanes {
+                            // SAFETY: a lane of one of the data's rows, checked by the run loop.
+                            flat[lane * words + word] = unsafe { *src.add(word * lanes + lane) };
+                        }
+                    }
+                    // SAFETY: the span was checked for all lanes' bytes, at most the buffer's.
+                    unsafe { raw::copy_out(buffer.as_ptr().cast(), host, total) };
+                    return Ok(());
+                }
+            }
+        }
+        self.scatter(op, page, spec, data, va, stride, mask)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn scatter(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        spec: Spec,
+        data: u16,
+        va: &Addresses,
+        stride: u64,
+        mask: u64,
+    ) -> Result<(), Flow> {
+        let lanes = self.wave.lanes as usize;
+        let src: *const u32 = self.wave.rows.ptr(data - VGPR);
+        let words = spec.dwords();
+        let (pieces, piece) = if stride == 4 {
+            (1, u64::from(spec.bytes))
+        } else {
+            (words, u64::from(spec.bytes.min(4)))
+        };
+        let mut span = Span::EMPTY;
+        for lane in Lanes(mask) {
+            for at in 0..pieces {
+                let va = va[lane].wrapping_add(at as u64 * stride);
+                let per_piece = words / pieces;
+                let mut value = [0u32; 4];
+                for (word, value) in value.iter_mut().enumerate().take(per_piece) {
+                    // SAFETY: a lane of one of the data's rows, checked by the run loop.
+                    *value = unsafe { *src.add((at + word) * lanes + lane) };
+                }
+                if piece < 4 {
+                    value[0] = spec.part(value[0]);
+                }
+                if !span.contains(va, piece) {
+                    match self.tlb.span(self.view, va, Access::Write) {
+                        Some(found) if found.contains(va, piece) => span = found,
+                        _ => {
+                            self.write_bytes(op, page, lane, va, &value, piece as usize)?;
+                            continue;
+                        }
+                    }
+                }
+                let host = span.host_address(va);
+                // SAFETY: the span covers `piece` bytes at `va`, writable.
+                unsafe {
+                    match piece {
+                        4 => raw::store_u32(host, value[0]),
+                        1 => raw::store_u8(host, value[0] as u8),
+                        2 => raw::store_u16(host, value[0] as u16),
+                        8 => raw::store_u64(host, u64::from(value[0]) | u64::from(value[1]) << 32),
+                        _ => {
+                            for (word, &value) in value.iter().enumerate().take(words) {
+                                raw::store_u32(host.add(word * 4), value);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes bytes that no single span covers, or says which fault that is; nothing is written
+    /// then.
+    #[cold]
+    fn write_bytes(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        lane: usize,
+        va: u64,
+        value: &[u32; 4],
+        len: usize,
+    ) -> Result<(), Flow> {
+        let mut hosts = [core::ptr::null_mut(); 16];
+        for (i, host) in hosts.iter_mut().enumerate().take(len) {
+            let at = va.wrapping_add(i as u64);
+            let Some(found) = self.tlb.host(self.view, at, 1, Access::Write) else {
+                return Err(self.memory_fault(op, page, Some(lane as u32), (at, 1), Access::Write));
+            };
+            *host = found;
+        }
+        for (i, host) in hosts.into_iter().enumerate().take(len) {
+            // SAFETY: each byte was checked just now.
+            unsafe { raw::store_u8(host, (value[i / 4] >> (i % 4 * 8)) as u8) };
+        }
+        Ok(())
+    }
+
+    /// Atomics on memory: lane after lane, each a host atomic. The old values go to `dst`, if there is one.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn vmem_atomic(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        what: AtomicOp,
+        wide: bool,
+        data: u16,
+        va: &Addresses,
+        mask: u64,
+    ) -> Result<(), Flow> {
+        let lanes = self.wave.lanes as usize;
+        let src: *const u32 = self.wave.rows.ptr(data - VGPR);
+        let dst = if op.dst == ABSENT {
+            core::ptr::null_mut()
+        } else {
+            self.wave.rows.ptr(op.dst - VGPR)
+        };
+        let size: u64 = if wide { 8 } else { 4 };
+        self.tlb.sync(self.view);
+        for lane in Lanes(mask) {
+            let at = va[lane];
+            if at % size != 0 {
+                let kind = FaultKind::Misaligned {
+                    address: at,
+                    align: size as u32,
+                    lane: lane as u32,
+                };
+                return Err(self.fault(op, page, kind));
+            }
+            let Some(host) = self.tlb.host(self.view, at, size, Access::ReadWrite) else {
+                let lane = Some(lane as u32);
+                return Err(self.memory_fault(op, page, lane, (at, size), Access::ReadWrite));
+            };
+            // SAFETY: lanes of the data's rows, checked by the run loop with the operand's width.
+            let word = |row: usize| unsafe { *src.add(row * lanes + lane) };
+            let pair = |row: usize| u64::from(word(row)) | u64::from(word(row + 1)) << 32;
+            let two = what.two_values();
+            // SAFETY: the span covers the value, readable and writable, aligned as tested; the
+            // destination's rows were checked by the run loop.
+            unsafe {
+                if wide {
+                    let (a, b) = (pair(0), if two { pair(2) } else { 0 });
+                    let old = raw::rmw_u64(host, |old| what.apply64(old, a, b));
+                    if !dst.is_null() {
+                        *dst.add(lane) = old as u32;
+                        *dst.add(lanes + lane) = (old >> 32) as u32;
+                    }
+                } else {
+                    let (a, b) = (word(0), if two { word(1) } else { 0 });
+                    let old = match what {
+                        AtomicOp::Add => raw::add_u32(host, a),
+                        _ => raw::rmw_u32(host, |old| what.apply32(old, a, b)),
+                    };
+                    if !dst.is_null() {
+                        *dst.add(lane) = old;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

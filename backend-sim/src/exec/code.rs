@@ -1,0 +1,291 @@
+//! Decoded code, by page of the address space, filled lazily, an instruction at a time.
+//!
+//! A page keeps a copy of its bytes, taken when it is first executed, and a micro-op for each
+//! dword: most never get one. What runs is what the copy says, as an instruction cache has it, until
+//! the copy is compared with memory: when a dispatch starts, when code asks for it (s_icache_inv), and when a
+//! mapping went away.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::lower::{self, Ext};
+use super::microop::MicroOp;
+use super::rows::Row;
+use super::valu::Level;
+use crate::isa::{Arch, DecodeError};
+use crate::mem::{self, Access, MemoryView};
+
+/// Bytes of address space that a page covers.
+pub(crate) const PAGE: u64 = 4096;
+/// Instruction slots of a page.
+pub(crate) const SLOTS: usize = PAGE as usize / 4;
+const FRONT: usize = 64;
+
+/// The decoded form of one page.
+pub(crate) struct Page {
+    pub(crate) va: u64,
+    pub(crate) ops: Box<[MicroOp]>,
+    /// Details of instructions that a micro-op has no room for.
+    pub(crate) ext: Vec<Ext>,
+    /// Constants as rows: two dwords a lane.
+    pub(crate) consts: Vec<[Row; 2]>,
+    const_index: BTreeMap<u64, u32>,
+    words: Box<[u32; SLOTS]>,
+    /// Slots that could be read.
+    readable: core::ops::Range<usize>,
+}
+
+impl Page {
+    /// The index of a constant's rows.
+    pub(crate) fn constant(&mut self, value: u64) -> u32 {
+        let consts = &mut self.consts;
+        *self.const_index.entry(value).or_insert_with(|| {
+            let index = consts.len() as u32;
+            consts.push([Row([value as u32; 64]), Row([(value >> 32) as u32; 64])]);
+            index
+        })
+    }
+
+    /// The dwords from a slot to the end of what was readable.
+    pub(crate) fn words(&self, slot: usize) -> &[u32] {
+        if self.readable.contains(&slot) {
+            &self.words[slot..self.readable.end]
+        } else {
+            &[]
+        }
+    }
+}
+
+/// Why an instruction could not be fetched or decoded.
+#[derive(Debug)]
+pub(crate) enum FetchError {
+    /// Not mapped, or not executable.
+    Unmapped { va: u64 },
+    /// No instruction.
+    Illegal {
+        encoding: [u32; 3],
+        error: DecodeError,
+    },
+}
+
+/// Decoded code of one agent, for one worker: nothing on an instruction's path takes a lock.
+pub struct CodeCache {
+    arch: Arch,
+    level: Level,
+    pages: Vec<Option<Box<Page>>>,
+    free: Vec<u32>,
+    index: BTreeMap<u64, u32>,
+    front: Box<[(u64, u32); FRONT]>,
+    generation: u64,
+}
+
+impl CodeCache {
+    /// An empty cache for code of `arch`, whose vector handlers are those of `level`.
+    pub fn new(arch: Arch, level: Level) -> Self {
+        CodeCache {
+            arch,
+            level,
+            pages: Vec::new(),
+            free: Vec::new(),
+            index: BTreeMap::new(),
+            front: Box::new([(u64::MAX, 0); FRONT]),
+            generation: 0,
+        }
+    }
+
+    /// The instruction set.
+    pub fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Pages held.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Drops everything.
+    pub fn clear(&mut self) {
+        self.pages.clear();
+        self.free.clear();
+        self.index.clear();
+        self.front.fill((u64::MAX, 0));
+    }
+
+    /// Compares every page with memory and drops those that changed or are no longer
+    /// executable. Called at the start of a dispatch and on an instruction-cache invalidate.
+    pub fn validate(&mut self, view: &MemoryView) {
+        self.generation = view.generation();
+        let mut stale = Vec::new();
+        for (&va, &at) in &self.index {
+            let Some(page) = self.pages[at as usize].as_deref() else {
+                continue;
+            };
+            let mut words = [0u32; SLOTS];
+            match snapshot(view, va, va + page.readable.start as u64 * 4, &mut words) {
+                Some(readable) if readable == page.readable && words == *page.words => {}
+                _ => stale.push(va),
+            }
+        }
+        for va in stale {
+            if let Some(at) = self.index.remove(&va) {
+                self.pages[at as usize] = None;
+                self.free.push(at);
+                self.front.fill((u64::MAX, 0));
+            }
+        }
+    }
+
+    /// [`CodeCache::validate`], if a mapping went away since the last time.
+    #[inline]
+    pub(crate) fn sync(&mut self, view: &MemoryView) {
+        if self.generation != view.generation() {
+            self.validate(view);
+        }
+    }
+
+    /// The page of an address.
+    #[inline]
+    pub(crate) fn page(&mut self, view: &MemoryView, pc: u64) -> Result<&Page, FetchError> {
+        let va = pc & !(PAGE - 1);
+        let way = (va / PAGE) as usize % FRONT;
+        let (tag, at) = self.front[way];
+        let at = if tag == va {
+            at
+        } else {
+            self.find_or_load(view, pc)?
+        };
+        self.pages[at as usize]
+            .as_deref()
+            .ok_or(FetchError::Unmapped { va: pc })
+    }
+
+    fn find_or_load(&mut self, view: &MemoryView, pc: u64) -> Result<u32, FetchError> {
+        let va = pc & !(PAGE - 1);
+        let slot = (pc - va) as usize / 4;
+        if let Some(&at) = self.index.get(&va) {
+            let known = self.pages[at as usize]
+                .as_ref()
+                .is_some_and(|p| p.readable.contains(&slot));
+            if known {
+                self.front[(va / PAGE) as usize % FRONT] = (va, at);
+                return Ok(at);
+            }
+        }
+        let mut words = Box::new([0u32; SLOTS]);
+        let readable = snapshot(view, va, pc, &mut words).ok_or(FetchError::Unmapped { va: pc })?;
+        let page = Box::new(Page {
+            va,
+            ops: (0..SLOTS as u16)
+                .map(MicroOp::undecoded)
+                .collect::<Vec<_>>()
+                .into(),
+            ext: Vec::new(),
+            consts: Vec::new(),
+            const_index: BTreeMap::new(),
+            words,
+            readable,
+        });
+        let at = match self.index.get(&va) {
+            Some(&at) => at,
+            None => self.free.pop().unwrap_or_else(|| {
+                self.pages.push(None);
+                self.pages.len() as u32 - 1
+            }),
+        };
+        self.pages[at as usize] = Some(page);
+        self.index.insert(va, at);
+        self.front[(va / PAGE) as usize % FRONT] = (va, at);
+        Ok(at)
+    }
+
+    /// Decodes the instruction at `pc` into its page.
+    pub(crate) fn decode(&mut self, view: &MemoryView, pc: u64) -> Result<(), FetchError> {
+        let slot = (pc % PAGE) as usize / 4;
+        let words = self.fetch(view, pc)?;
+        let mut bytes = vec![0u8; words.len() * 4];
+        for (to, word) in bytes.chunks_exact_mut(4).zip(&words) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        let inst = crate::isa::decode(self.arch, &bytes).map_err(|error| FetchError::Illegal {
+            encoding: first_dwords(&words),
+            error,
+        })?;
+        let (arch, level) = (self.arch, self.level);
+        let va = pc & !(PAGE - 1);
+        let Some(page) = self
+            .index
+            .get(&va)
+            .and_then(|&at| self.pages.get_mut(at as usize))
+            .and_then(|page| page.as_deref_mut())
+        else {
+            return Err(FetchError::Unmapped { va: pc });
+        };
+        let mut micro = lower::lower(arch, level, &inst, pc, page);
+        micro.slot = slot as u16;
+        micro.len = (inst.len / 4).max(1);
+        page.ops[slot] = micro;
+        Ok(())
+    }
+
+    /// Up to five dwords at `pc` (the longest instruction has that many), from the copies.
+    pub(crate) fn fetch(&mut self, view: &MemoryView, pc: u64) -> Result<Vec<u32>, FetchError> {
+        const LONGEST: usize = 5;
+        let slot = (pc % PAGE) as usize / 4;
+        let page = self.page(view, pc)?;
+        let mut words: Vec<u32> = page.words(slot).iter().copied().take(LONGEST).collect();
+        if words.is_empty() {
+            return Err(FetchError::Unmapped { va: pc });
+        }
+        let read = words.len();
+        if slot + read == SLOTS
+            && read < LONGEST
+            && let Ok(next) = self.page(view, pc + read as u64 * 4)
+        {
+            words.extend(next.words(0).iter().take(LONGEST - read));
+        }
+        Ok(words)
+    }
+}
+
+/// The first three dwords, zero where there are fewer.
+pub(crate) fn first_dwords(words: &[u32]) -> [u32; 3] {
+    core::array::from_fn(|i| words.get(i).copied().unwrap_or(0))
+}
+
+/// Copies the executable part of the page at `va` around `pc`.
+fn snapshot(
+    view: &MemoryView,
+    va: u64,
+    pc: u64,
+    words: &mut [u32; SLOTS],
+) -> Option<core::ops::Range<usize>> {
+    let span = view.lookup(pc)?;
+    if !span.rights.contains(Access::Execute.needs()) {
+        return None;
+    }
+    let start = span.base.max(va).next_multiple_of(4);
+    let end = span.end.min(va + PAGE) & !3;
+    if start > pc || end <= pc {
+        return None;
+    }
+    let slots = (start - va) as usize / 4..(end - va) as usize / 4;
+    for slot in slots.clone() {
+        let host = span
+            .host
+            .wrapping_add((va + slot as u64 * 4 - span.base) as usize);
+        // SAFETY: the span was looked up just now and covers the slot's four bytes.
+        words[slot] = unsafe { mem::raw::load_u32(host) };
+    }
+    Some(slots)
+}

@@ -1,0 +1,533 @@
+//! DS: the local data share.
+//!
+//! Addresses are byte offsets into the work-group's LDS. A read beyond it gives zero, a write
+//! there is dropped. A work-group stays on one worker, so LDS is ordinary memory.
+
+use super::access::{Lanes, Spec};
+use super::atomic::AtomicOp;
+use super::code::Page;
+use super::flat::{Action, atomic_of, encode_action, vector};
+use super::lower::{Cx, Lowered, destination};
+use super::machine::Machine;
+use super::microop::{ABSENT, Flow, MicroOp, OpFn, VGPR};
+use super::scalars::M0;
+use crate::isa::{Dir, Field, Inst, Op};
+
+macro_rules! actions {
+    ($op:ident, $($action:expr => $($name:ident)|+;)*) => {
+        match $op {
+            $($(Op::$name)|+ => Some($action),)*
+            _ => None,
+        }
+    };
+}
+
+const B1: Spec = Spec::new(1);
+const B2: Spec = Spec::new(2);
+const B4: Spec = Spec::new(4);
+const B8: Spec = Spec::new(8);
+
+fn action(op: Op) -> Option<Action> {
+    use Action::{Load, Store};
+    let found = actions! { op,
+        Load(B1) => ds_read_u8;
+        Load(B1.signed()) => ds_read_i8;
+        Load(B2) => ds_read_u16;
+        Load(B2.signed()) => ds_read_i16;
+        Load(B1.low()) => ds_read_u8_d16;
+        Load(B1.high()) => ds_read_u8_d16_hi;
+        Load(B1.signed().low()) => ds_read_i8_d16;
+        Load(B1.signed().high()) => ds_read_i8_d16_hi;
+        Load(B2.low()) => ds_read_u16_d16;
+        Load(B2.high()) => ds_read_u16_d16_hi;
+        Load(B4) => ds_read_b32;
+        Load(B8) => ds_read_b64;
+        Load(Spec::new(12)) => ds_read_b96;
+        Load(Spec::new(16)) => ds_read_b128;
+        Store(B1) => ds_write_b8;
+        Store(B1.high()) => ds_write_b8_d16_hi;
+        Store(B2) => ds_write_b16;
+        Store(B2.high()) => ds_write_b16_d16_hi;
+        Store(B4) => ds_write_b32;
+        Store(B8) => ds_write_b64;
+        Store(Spec::new(12)) => ds_write_b96;
+        Store(Spec::new(16)) => ds_write_b128;
+    };
+    found.or_else(|| atomic(op).map(|(op, wide)| Action::Atomic(op, wide)))
+}
+
+fn atomic(op: Op) -> Option<(AtomicOp, bool)> {
+    use AtomicOp as A;
+    actions! { op,
+        (A::Add, false) => ds_add_u32 | ds_add_rtn_u32;
+        (A::Sub, false) => ds_sub_u32 | ds_sub_rtn_u32;
+        (A::RSub, false) => ds_rsub_u32 | ds_rsub_rtn_u32;
+        (A::Inc, false) => ds_inc_u32 | ds_inc_rtn_u32;
+        (A::Dec, false) => ds_dec_u32 | ds_dec_rtn_u32;
+        (A::SMin, false) => ds_min_i32 | ds_min_rtn_i32;
+        (A::SMax, false) => ds_max_i32 | ds_max_rtn_i32;
+        (A::UMin, false) => ds_min_u32 | ds_min_rtn_u32;
+        (A::UMax, false) => ds_max_u32 | ds_max_rtn_u32;
+        (A::And, false) => ds_and_b32 | ds_and_rtn_b32;
+        (A::Or, false) => ds_or_b32 | ds_or_rtn_b32;
+        (A::Xor, false) => ds_xor_b32 | ds_xor_rtn_b32;
+        (A::MskOr, false) => ds_mskor_b32 | ds_mskor_rtn_b32;
+        (A::Swap, false) => ds_wrxchg_rtn_b32;
+        (A::CmpSwap, false) => ds_cmpst_b32 | ds_cmpst_rtn_b32 | ds_cmpstore_b32 | ds_cmpstore_rtn_b32;
+        (A::FCmpSwap, false) => ds_cmpst_f32 | ds_cmpst_rtn_f32 | ds_cmpstore_f32 | ds_cmpstore_rtn_f32;
+        (A::FMin, false) => ds_min_f32 | ds_min_rtn_f32;
+        (A::FMax, false) => ds_max_f32 | ds_max_rtn_f32;
+        (A::FAdd, false) => ds_add_f32 | ds_add_rtn_f32;
+        (A::Wrap, false) => ds_wrap_rtn_b32;
+        (A::PkAddF16, false) => ds_pk_add_f16 | ds_pk_add_rtn_f16;
+        (A::PkAddBf16, false) => ds_pk_add_bf16 | ds_pk_add_rtn_bf16;
+        (A::CondSub, false) => ds_cond_sub_u32 | ds_cond_sub_rtn_u32;
+        (A::SubClamp, false) => ds_sub_clamp_u32 | ds_sub_clamp_rtn_u32;
+        (A::Add, true) => ds_add_u64 | ds_add_rtn_u64;
+        (A::Sub, true) => ds_sub_u64 | ds_sub_rtn_u64;
+        (A::RSub, true) => ds_rsub_u64 | ds_rsub_rtn_u64;
+        (A::Inc, true) => ds_inc_u64 | ds_inc_rtn_u64;
+        (A::Dec, true) => ds_dec_u64 | ds_dec_rtn_u64;
+        (A::SMin, true) => ds_min_i64 | ds_min_rtn_i64;
+        (A::SMax, true) => ds_max_i64 | ds_max_rtn_i64;
+        (A::UMin, true) => ds_min_u64 | ds_min_rtn_u64;
+        (A::UMax, true) => ds_max_u64 | ds_max_rtn_u64;
+        (A::And, true) => ds_and_b64 | ds_and_rtn_b64;
+        (A::Or, true) => ds_or_b64 | ds_or_rtn_b64;
+        (A::Xor, true) => ds_xor_b64 | ds_xor_rtn_b64;
+        (A::MskOr, true) => ds_mskor_b64 | ds_mskor_rtn_b64;
+        (A::Swap, true) => ds_wrxchg_rtn_b64;
+        (A::CmpSwap, true) => ds_cmpst_b64 | ds_cmpst_rtn_b64 | ds_cmpstore_b64 | ds_cmpstore_rtn_b64;
+        (A::FCmpSwap, true) => ds_cmpst_f64 | ds_cmpst_rtn_f64 | ds_cmpstore_f64 | ds_cmpstore_rtn_f64;
+        (A::FMin, true) => ds_min_f64 | ds_min_rtn_f64;
+        (A::FMax, true) => ds_max_f64 | ds_max_rtn_f64;
+        (A::FAdd, true) => ds_add_f64 | ds_add_rtn_f64;
+    }
+}
+
+/// Instructions with two addresses: bytes of each access, and what an offset unit is in bytes.
+fn pair(op: Op) -> Option<(Spec, u64, OpFn)> {
+    let run: [OpFn; 3] = [read2, write2, exchange2];
+    Some(match op {
+        Op::ds_read2_b32 => (B4, 4, run[0]),
+        Op::ds_read2st64_b32 => (B4, 256, run[0]),
+        Op::ds_read2_b64 => (B8, 8, run[0]),
+        Op::ds_read2st64_b64 => (B8, 512, run[0]),
+        Op::ds_write2_b32 => (B4, 4, run[1]),
+        Op::ds_write2st64_b32 => (B4, 256, run[1]),
+        Op::ds_write2_b64 => (B8, 8, run[1]),
+        Op::ds_write2st64_b64 => (B8, 512, run[1]),
+        Op::ds_wrxchg2_rtn_b32 => (B4, 4, run[2]),
+        Op::ds_wrxchg2st64_rtn_b32 => (B4, 256, run[2]),
+        Op::ds_wrxchg2_rtn_b64 => (B8, 8, run[2]),
+        Op::ds_wrxchg2st64_rtn_b64 => (B8, 512, run[2]),
+        _ => return None,
+    })
+}
+
+fn special(op: Op) -> Option<OpFn> {
+    Some(match op {
+        Op::ds_permute_b32 => permute,
+        Op::ds_bpermute_b32 => bpermute,
+        Op::ds_swizzle_b32 => swizzle,
+        Op::ds_append => append::<true>,
+        Op::ds_consume => append::<false>,
+        Op::ds_read_addtid_b32 => read_addtid,
+        Op::ds_write_addtid_b32 => write_addtid,
+        _ => return None,
+    })
+}
+
+pub(crate) fn supported(op: Op) -> bool {
+    action(op).is_some() || pair(op).is_some() || special(op).is_some()
+}
+
+/// Operand order of compare-and-store: the comparison value comes first up to GFX10.
+fn compares_first(op: Op) -> bool {
+    matches!(
+        op,
+        Op::ds_cmpst_b32
+            | Op::ds_cmpst_rtn_b32
+            | Op::ds_cmpst_f32
+            | Op::ds_cmpst_rtn_f32
+            | Op::ds_cmpst_b64
+            | Op::ds_cmpst_rtn_b64
+            | Op::ds_cmpst_f64
+            | Op::ds_cmpst_rtn_f64
+    )
+}
+
+/// Source 0 is the address, sources 1 and 2 the data; `k[0]` the offset (of the first address), `k[2]` the second
+/// one.
+pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
+    if inst.mods.gds {
+        return Err("the global data share");
+    }
+    let mut micro = MicroOp::undecoded(0);
+    for (&operand, desc) in inst.operands.iter().zip(inst.op.row().operands()) {
+        match desc.field {
+            Field::Addr => micro.src[0] = vector(operand)?,
+            Field::Data => micro.src[1] = vector(operand)?,
+            Field::Data1 => micro.src[2] = vector(operand)?,
+            _ if desc.dir == Dir::Write => micro.dst = destination(operand)?,
+            _ => return Err("this operand"),
+        }
+    }
+    micro.k[0] = u64::from(inst.mods.offset as u32 & 0xffff);
+    if let Some((spec, unit, run)) = pair(inst.op) {
+        micro.k[0] = u64::from(inst.mods.offset as u32 & 0xff) * unit;
+        micro.k[2] = u64::from(inst.mods.offset1) * unit;
+        micro.flags = spec.flags();
+        micro.run = run;
+    } else if let Some(run) = special(inst.op) {
+        micro.run = run;
+    } else {
+        let action = action(inst.op).ok_or("the instruction")?;
+        encode_action(&mut micro, action, [load, store, lds_atomic]);
+        if compares_first(inst.op) {
+            micro.src.swap(1, 2);
+        }
+    }
+    Ok(micro)
+}
+
+impl Machine<'_> {
+    /// Byte offsets of the lanes. Beyond 32 bits nothing is in range: such a sum saturates.
+    #[inline(always)]
+    fn lds_offsets(&mut self, op: &MicroOp, offset: u64) -> [u32; 64] {
+        let mut offsets = [0; 64];
+        let lanes = self.wave.lanes as usize & 127;
+        let row: *const u32 = self.wave.rows.ptr(op.src[0] - VGPR);
+        // SAFETY: the address register's row was checked by the run loop.
+        let row = unsafe { core::slice::from_raw_parts(row, lanes) };
+        for (to, &address) in offsets.iter_mut().zip(row) {
+            let sum = address.wrapping_add(offset as u32);
+            *to = if sum < address { u32::MAX } else { sum };
+        }
+        offsets
+    }
+
+    /// Reads LDS into the registers of an operand.
+    pub(crate) fn lds_load(&mut self, dst: u16, spec: Spec, offsets: &[u32; 64], mask: u64) {
+        let lanes = self.wave.lanes as usize & 127;
+        let words = spec.dwords();
+        let to = self.wave.rows.ptr(dst - VGPR);
+        let lds = &*self.lds;
+        if spec.bytes >= 4 && mask == self.wave.lane_mask() {
+            let reach = offsets[..lanes]
+                .iter()
+                .fold(0, |reach, &offset| reach.max(offset));
+            if u64::from(reach) + u64::from(spec.bytes) <= lds.len() as u64 {
+                let from = lds.as_ptr();
+                for word in 0..words {
+                    for (lane, &offset) in offsets[..lanes].iter().enumerate() {
+                        // SAFETY: no lane reaches beyond the LDS; the destination's rows were
+                        // checked by the run loop.
+                        unsafe {
+                            let at = from.add(offset as usize + word * 4).cast::<u32>();
+                            *to.add(word * lanes + lane) = u32::from_le(at.read_unaligned());
+                        }
+                    }
+                }
+                return;
+            }
+        }
+        for lane in Lanes(mask) {
+            for word in 0..words {
+                let at = offsets[lane] as usize + word * 4;
+                let size = usize::from(spec.bytes).min(4);
+                let value = lds.get(at..at + size).map_or(0, |bytes| {
+                    let mut value = [0; 4];
+                    value[..size].copy_from_slice(bytes);
+                    u32::from_le_bytes(value)
+                });
+                // SAFETY: the destination's rows were checked by the run loop.
+                unsafe {
+                    let to = to.add(word * lanes + lane);
+                    *to = spec.merge(*to, value);
+                }
+            }
+        }
+    }
+
+    /// Writes the registers of an operand to LDS, lane after lane.
+    pub(crate) fn lds_store(&mut self, data: u16, spec: Spec, offsets: &[u32; 64], mask: u64) {
+        let lanes = self.wave.lanes as usize & 127;
+        let words = spec.dwords();
+        let from: *const u32 = self.wave.rows.ptr(data - VGPR);
+        for lane in Lanes(mask) {
+            for word in 0..words {
+                // SAFETY: the data's rows were checked by the run loop.
+                let value = spec.part(unsafe { *from.add(word * lanes + lane) });
+                let at = offsets[lane] as usize + word * 4;
+                let size = usize::from(spec.bytes).min(4);
+                if let Some(to) = self.lds.get_mut(at..at + size) {
+                    to.copy_from_slice(&value.to_le_bytes()[..size]);
+                }
+            }
+        }
+    }
+
+    /// Atomics on LDS, lane after lane. `data` are the first registers of the two values.
+    pub(crate) fn lds_atomic(
+        &mut self,
+        dst: u16,
+        what: AtomicOp,
+        wide: bool,
+        data: [u16; 2],
+        offsets: &[u32; 64],
+        mask: u64,
+    ) {
+        let size = if wide { 8 } else { 4 };
+        for lane in Lanes(mask) {
+            let a = self.lane_value(data[0], wide, lane);
+            let b = if what.two_values() {
+                self.lane_value(data[1], wide, lane)
+            } else {
+                0
+            };
+            let at = offsets[lane] as usize;
+            let mut old = 0u64;
+            if let Some(bytes) = self.lds.get_mut(at..at + size) {
+                let mut value = [0; 8];
+                value[..size].copy_from_slice(bytes);
+                old = u64::from_le_bytes(value);
+                let new = if wide {
+                    what.apply64(old, a, b)
+                } else {
+                    u64::from(what.apply32(old as u32, a as u32, b as u32))
+                };
+                bytes.copy_from_slice(&new.to_le_bytes()[..size]);
+            }
+            if dst != ABSENT {
+                self.set_lane_value(dst, wide, lane, old);
+            }
+        }
+    }
+
+    /// One lane of a register or pair.
+    pub(crate) fn lane_value(&self, src: u16, wide: bool, lane: usize) -> u64 {
+        let word = |src: u16| {
+            self.wave
+                .rows
+                .row(src - VGPR)
+                .map_or(0, |row| u64::from(row[lane]))
+        };
+        if src < VGPR || src == ABSENT {
+            0
+        } else if wide {
+            word(src) | word(src + 1) << 32
+        } else {
+            word(src)
+        }
+    }
+
+    /// Writes one lane of a register or pair.
+    pub(crate) fn set_lane_value(&mut self, dst: u16, wide: bool, lane: usize, value: u64) {
+        if let Some(row) = self.wave.rows.row_mut(dst - VGPR) {
+            row[lane] = value as u32;
+        }
+        if wide && let Some(row) = self.wave.rows.row_mut(dst + 1 - VGPR) {
+            row[lane] = (value >> 32) as u32;
+        }
+    }
+}
+
+fn load(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let offsets = m.lds_offsets(op, op.k[0]);
+    let exec = m.wave.exec();
+    m.lds_load(op.dst, Spec::from_flags(op.flags), &offsets, exec);
+    Flow::Next
+}
+
+fn store(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let offsets = m.lds_offsets(op, op.k[0]);
+    let exec = m.wave.exec();
+    m.lds_store(op.src[1], Spec::from_flags(op.flags), &offsets, exec);
+    Flow::Next
+}
+
+fn lds_atomic(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let offsets = m.lds_offsets(op, op.k[0]);
+    let exec = m.wave.exec();
+    let (what, wide) = atomic_of(op.k[1]);
+    m.lds_atomic(op.dst, what, wide, [op.src[1], op.src[2]], &offsets, exec);
+    Flow::Next
+}
+
+fn read2(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let spec = Spec::from_flags(op.flags);
+    let exec = m.wave.exec();
+    let (first, second) = (m.lds_offsets(op, op.k[0]), m.lds_offsets(op, op.k[2]));
+    m.lds_load(op.dst, spec, &first, exec);
+    m.lds_load(op.dst + spec.dwords() as u16, spec, &second, exec);
+    Flow::Next
+}
+
+fn write2(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let spec = Spec::from_flags(op.flags);
+    let exec = m.wave.exec();
+    let (first, second) = (m.lds_offsets(op, op.k[0]), m.lds_offsets(op, op.k[2]));
+    m.lds_store(op.src[1], spec, &first, exec);
+    m.lds_store(op.src[2], spec, &second, exec);
+    Flow::Next
+}
+
+fn exchange2(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let spec = Spec::from_flags(op.flags);
+    let exec = m.wave.exec();
+    let wide = spec.bytes == 8;
+    let (first, second) = (m.lds_offsets(op, op.k[0]), m.lds_offsets(op, op.k[2]));
+    // The second value is read before the result of the first is written, lane by lane.
+    for lane in Lanes(exec) {
+        let mask = 1 << lane;
+        let saved = m.lane_value(op.src[2], wide, lane);
+        m.lds_atomic(op.dst, AtomicOp::Swap, wide, [op.src[1]; 2], &first, mask);
+        let at = second[lane] as usize;
+        let size = usize::from(spec.bytes);
+        let mut old = 0;
+        if let Some(bytes) = m.lds.get_mut(at..at + size) {
+            let mut value = [0; 8];
+            value[..size].copy_from_slice(bytes);
+            old = u64::from_le_bytes(value);
+            bytes.copy_from_slice(&saved.to_le_bytes()[..size]);
+        }
+        m.set_lane_value(op.dst + spec.dwords() as u16, wide, lane, old);
+    }
+    Flow::Next
+}
+
+fn row_copy(m: &Machine<'_>, src: u16) -> [u32; 64] {
+    let mut copy = [0; 64];
+    if let Some(row) = m.wave.rows.row(src - VGPR) {
+        for (to, &from) in copy.iter_mut().zip(row) {
+            *to = from;
+        }
+    }
+    copy
+}
+
+/// Each active lane sends its data to the lane that its address names; the highest sender wins.
+/// Lanes that nobody sends to get zero.
+fn permute(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let exec = m.wave.exec();
+    let lanes = m.wave.lanes;
+    let (address, data) = (row_copy(m, op.src[0]), row_copy(m, op.src[1]));
+    let mut out = [0; 64];
+    for lane in Lanes(exec) {
+        let to = address[lane].wrapping_add(op.k[0] as u32) / 4 % lanes;
+        out[to as usize] = data[lane];
+    }
+    write_active(m, op.dst, &out, exec);
+    Flow::Next
+}
+
+/// Each active lane reads the data of the lane that its address names; inactive lanes read as
+/// zero.
+fn bpermute(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let exec = m.wave.exec();
+    let lanes = m.wave.lanes;
+    let (address, data) = (row_copy(m, op.src[0]), row_copy(m, op.src[1]));
+    let mut out = [0; 64];
+    // RDNA's LDS hardware works on 32 lanes at a time: a wave64 permutes inside each half.
+    let group = if m.is_gfx9() { lanes } else { 32 };
+    for lane in Lanes(exec) {
+        let from = address[lane].wrapping_add(op.k[0] as u32) / 4 % group;
+        let from = from as usize + if group == 32 { lane & 32 } else { 0 };
+        out[lane] = if exec >> from & 1 != 0 { data[from] } else { 0 };
+    }
+    write_active(m, op.dst, &out, exec);
+    Flow::Next
+}
+
+fn write_active(m: &mut Machine<'_>, dst: u16, values: &[u32; 64], exec: u64) {
+    if let Some(row) = m.wave.rows.row_mut(dst - VGPR) {
+        for lane in Lanes(exec) {
+            row[lane] = values[lane];
+        }
+    }
+}
+
+/// Fixed permutations of 32 lanes (or of four), by the offset field.
+fn swizzle(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let exec = m.wave.exec();
+    let data = row_copy(m, op.src[0]);
+    let mode = op.k[0] as usize;
+    let mut out = [0; 64];
+    for lane in Lanes(exec) {
+        let from = swizzle_source(mode, lane, m.is_gfx9());
+        out[lane] = if exec >> from & 1 != 0 { data[from] } else { 0 };
+    }
+    write_active(m, op.dst, &out, exec);
+    Flow::Next
+}
+
+fn swizzle_source(mode: usize, lane: usize, gfx9: bool) -> usize {
+    let group = lane & 32;
+    let at = lane & 31;
+    if gfx9 && mode >= 0xe000 {
+        // Fast Fourier transform: bit reversal of as many bits as the mode leaves.
+        let keep = mode & 0x1f;
+        let reversed = (at as u32).reverse_bits() as usize >> 27;
+        return if keep >= 0x1e {
+            lane
+        } else if keep == 0 {
+            group | reversed
+        } else {
+            let bits = 5 - keep.count_ones().min(5) as usize;
+            let low = (at as u32 & ((1 << bits) - 1)).reverse_bits() as usize >> (32 - bits);
+            group | at >> bits << bits | low
+        };
+    }
+    if gfx9 && mode >= 0xc000 {
+        // Rotation inside groups that the mask keeps apart.
+        let (left, by, keep) = (mode >> 10 & 1 == 0, mode >> 5 & 31, mode & 31);
+        let moved = if left { at + by } else { at + 32 - by } & 31;
+        return group | at & keep | moved & !keep & 31;
+    }
+    if mode & 0x8000 != 0 {
+        return lane & !3 | mode >> (2 * (lane & 3)) & 3;
+    }
+    let (and, or, xor) = (mode & 31, mode >> 5 & 31, mode >> 10 & 31);
+    group | ((at & and | or) ^ xor)
+}
+
+/// A wave-wide counter: adds (or takes) the number of active lanes at M0 plus the offset, and gives every active
+/// lane the value before.
+fn append<const ADD: bool>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let exec = m.wave.exec();
+    let count = exec.count_ones();
+    // M0 holds the base address in its high half, as the instruction's manual entry says.
+    let at = (m.wave.s[M0] >> 16) as usize + op.k[0] as usize;
+    let mut old = 0;
+    if let Some(bytes) = m.lds.get_mut(at..at + 4) {
+        let mut value = [0; 4];
+        value.copy_from_slice(bytes);
+        old = u32::from_le_bytes(value);
+        let new = if ADD {
+            old.wrapping_add(count)
+        } else {
+            old.wrapping_sub(count)
+        };
+        bytes.copy_from_slice(&new.to_le_bytes());
+    }
+    write_active(m, op.dst, &[old; 64], exec);
+    Flow::Next
+}
+
+fn addtid_offsets(m: &Machine<'_>, op: &MicroOp) -> [u32; 64] {
+    let base = (m.wave.s[M0] & 0xffff).wrapping_add(op.k[0] as u32);
+    core::array::from_fn(|lane| base.wrapping_add(lane as u32 * 4))
+}
+
+fn read_addtid(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let (offsets, exec) = (addtid_offsets(m, op), m.wave.exec());
+    m.lds_load(op.dst, B4, &offsets, exec);
+    Flow::Next
+}
+
+fn write_addtid(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let (offsets, exec) = (addtid_offsets(m, op), m.wave.exec());
+    m.lds_store(op.src[1], B4, &offsets, exec);
+    Flow::Next
+}

@@ -1,0 +1,327 @@
+//! Vector instructions that move data between lanes, between register files or between registers:
+//! they have no handler, or more than a handler to them.
+
+use super::access::Lanes;
+use super::code::Page;
+use super::lower::{Cx, Ext, Lowered, constant, destination, operands, source};
+use super::machine::Machine;
+use super::microop::{ABSENT, CONST, Flow, MicroOp, OpFn, VGPR};
+use super::scalars::M0;
+use super::valu;
+use super::vector::{MASK_IN, blank};
+use crate::isa::{Dir, Format, Inst, Mods, Op, Type};
+
+fn function(op: Op) -> Option<OpFn> {
+    Some(match op {
+        Op::v_nop => nothing,
+        Op::v_readlane_b32 => readlane,
+        Op::v_readfirstlane_b32 => readfirstlane,
+        Op::v_writelane_b32 => writelane,
+        Op::v_swap_b32 => swap,
+        Op::v_permlane16_b32 => permlane16::<false>,
+        Op::v_permlanex16_b32 => permlane16::<true>,
+        Op::v_permlane64_b32 => permlane64,
+        Op::v_permlane16_var_b32 => permlane16_var::<false>,
+        Op::v_permlanex16_var_b32 => permlane16_var::<true>,
+        Op::v_movreld_b32 => movreld,
+        Op::v_movrels_b32 => movrels,
+        Op::v_movrelsd_b32 => movrelsd,
+        Op::v_movrelsd_2_b32 => movrelsd_2,
+        Op::v_pk_mov_b32 => pk_mov,
+        _ => return None,
+    })
+}
+
+/// Moves between the two vector files, which are moves.
+fn moves(op: Op) -> bool {
+    matches!(
+        op,
+        Op::v_accvgpr_read_b32 | Op::v_accvgpr_write_b32 | Op::v_accvgpr_mov_b32
+    )
+}
+
+pub(crate) fn supported(op: Op) -> bool {
+    function(op).is_some() || moves(op)
+}
+
+/// Lowers the instructions of this file; `None` for all others.
+pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Option<Lowered> {
+    let run = match function(inst.op) {
+        Some(run) => run,
+        None if moves(inst.op) => move_row,
+        None => return None,
+    };
+    Some(plain(inst, run))
+}
+
+/// Destinations and sources in assembly order, constants by value. `k[0]` is used for the op_sel
+/// bits where an instruction gives them a meaning of its own.
+fn plain(inst: &Inst, run: OpFn) -> Lowered {
+    let mut micro = MicroOp::undecoded(0);
+    micro.run = run;
+    let packed = Mods {
+        op_sel: 0,
+        op_sel_hi: 0,
+        ..inst.mods
+    };
+    if packed != Mods::default() {
+        return Err("a modifier of this instruction");
+    }
+    let mut next = 0;
+    for (operand, desc) in operands(inst) {
+        if desc.dir == Dir::Write || desc.dir == Dir::ReadWrite && micro.dst == ABSENT {
+            micro.dst = destination(operand)?;
+            continue;
+        }
+        let (src, value) = source(operand, desc.ty)?;
+        let Some(slot) = micro.src.get_mut(next) else {
+            return Err("its operand count");
+        };
+        *slot = src;
+        micro.k[next] = constant(operand, Type::B32).map_or(value, |value| value);
+        next += 1;
+    }
+    micro.flags = inst.mods.op_sel & 15;
+    if inst.format == Format::Vop3p {
+        micro.flags |= inst.mods.op_sel_hi << 4;
+    }
+    Ok(micro)
+}
+
+fn nothing(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
+    Flow::Next
+}
+
+/// A source's lanes, copied.
+fn row(m: &Machine<'_>, op: &MicroOp, i: usize) -> [u32; 64] {
+    let src = op.src[i];
+    if src == CONST || src < VGPR {
+        return [m.s32(op, i); 64];
+    }
+    let mut copy = [0; 64];
+    if let Some(row) = m.wave.rows.row(src - VGPR) {
+        for (to, &from) in copy.iter_mut().zip(row) {
+            *to = from;
+        }
+    }
+    copy
+}
+
+/// Writes the active lanes of a register.
+fn write(m: &mut Machine<'_>, dst: u16, values: &[u32; 64], mask: u64) {
+    if let Some(row) = m.wave.rows.row_mut(dst - VGPR) {
+        for lane in Lanes(mask) {
+            row[lane] = values[lane];
+        }
+    }
+}
+
+fn readlane(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let lane = m.s32(op, 1) & (m.wave.lanes - 1);
+    let value = lane_of(m, op, lane as usize);
+    m.put32(op.dst, value);
+    Flow::Next
+}
+
+/// One lane of source 0; a scalar is the same in all.
+fn lane_of(m: &Machine<'_>, op: &MicroOp, lane: usize) -> u32 {
+    let src = op.src[0];
+    if src == CONST || src < VGPR {
+        return m.s32(op, 0);
+    }
+    m.wave.rows.row(src - VGPR).map_or(0, |row| row[lane])
+}
+
+/// With no lane active, lane 0 is read.
+fn readfirstlane(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let exec = m.wave.exec();
+    let lane = if exec == 0 { 0 } else { exec.trailing_zeros() };
+    let value = lane_of(m, op, lane as usize);
+    m.put32(op.dst, value);
+    Flow::Next
+}
+
+/// Writes a lane whether it is active or not.
+fn writelane(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let value = m.s32(op, 0);
+    let lane = m.s32(op, 1) & (m.wave.lanes - 1);
+    if let Some(row) = m.wave.rows.row_mut(op.dst - VGPR) {
+        row[lane as usize] = value;
+    }
+    Flow::Next
+}
+
+fn swap(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let exec = m.wave.exec();
+    let second = row(m, op, 0);
+    let mut first = [0; 64];
+    if let Some(row) = m.wave.rows.row(op.dst - VGPR) {
+        first[..row.len()].copy_from_slice(row);
+    }
+    write(m, op.dst, &second, exec);
+    write(m, op.src[0], &first, exec);
+    Flow::Next
+}
+
+/// A register of either file to a register of the other (or a constant).
+fn move_row(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let exec = m.wave.exec();
+    let values = row(m, op, 0);
+    write(m, op.dst, &values, exec);
+    Flow::Next
+}
+
+/// Any lane of a row of sixteen reads any lane of the same row, or (x) of the other row of the
+/// pair; four bits a lane in two scalars. Bit 0 of op_sel is FI, bit 1 BOUND_CTRL.
+fn permlane16<const CROSS: bool>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let select = u64::from(m.s32(op, 1)) | u64::from(m.s32(op, 2)) << 32;
+    permlane(m, op, |lane| {
+        let from = (select >> (4 * (lane & 15)) & 15) as usize;
+        (lane & !15 ^ if CROSS { 16 } else { 0 }) | from
+    })
+}
+
+fn permlane16_var<const CROSS: bool>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let select = row(m, op, 1);
+    permlane(m, op, |lane| {
+        (lane & !15 ^ if CROSS { 16 } else { 0 }) | select[lane] as usize & 15
+    })
+}
+
+fn permlane(m: &mut Machine<'_>, op: &MicroOp, from: impl Fn(usize) -> usize) -> Flow {
+    let exec = m.wave.exec();
+    let source = row(m, op, 0);
+    let (fetch_inactive, zero) = (op.flags & 1 != 0, op.flags & 2 != 0);
+    let mut out = [0; 64];
+    let mut write_mask = 0;
+    for lane in Lanes(exec) {
+        let from = from(lane) & 63;
+        if fetch_inactive || exec >> from & 1 != 0 {
+            out[lane] = source[from];
+            write_mask |= 1 << lane;
+        } else if zero {
+            write_mask |= 1 << lane;
+        }
+    }
+    write(m, op.dst, &out, write_mask);
+    Flow::Next
+}
+
+/// Exchanges the halves of a wave64; nothing at 32 lanes.
+fn permlane64(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    if m.wave.lanes == 32 {
+        return Flow::Next;
+    }
+    let exec = m.wave.exec();
+    let source = row(m, op, 0);
+    let out = core::array::from_fn(|lane| source[lane ^ 32]);
+    write(m, op.dst, &out, exec);
+    Flow::Next
+}
+
+/// Moves with a register number relative to M0.
+fn relative_move(m: &mut Machine<'_>, op: &MicroOp, page: &Page, (from, to): (u32, u32)) -> Flow {
+    let exec = m.wave.exec();
+    let allocated = u32::from(m.wave.rows.vgprs());
+    let mut values = row(m, op, 0);
+    if from != 0 && op.src[0] >= VGPR && op.src[0] != CONST {
+        let number = u32::from(op.src[0] - VGPR) + from;
+        let Some(row) = u16::try_from(number)
+            .ok()
+            .filter(|_| number < allocated)
+            .and_then(|number| m.wave.rows.row(number))
+        else {
+            let kind = super::fault::FaultKind::Register {
+                file: 'v',
+                number,
+                allocated,
+            };
+            return m.fault(op, page, kind);
+        };
+        values[..row.len()].copy_from_slice(row);
+    }
+    let number = u32::from(op.dst - VGPR) + to;
+    if number >= allocated {
+        let kind = super::fault::FaultKind::Register {
+            file: 'v',
+            number,
+            allocated,
+        };
+        return m.fault(op, page, kind);
+    }
+    write(m, VGPR + number as u16, &values, exec);
+    Flow::Next
+}
+
+fn movreld(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let by = m.wave.s[M0];
+    relative_move(m, op, page, (0, by & 0xffff))
+}
+
+fn movrels(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let by = m.wave.s[M0];
+    relative_move(m, op, page, (by & 0xffff, 0))
+}
+
+fn movrelsd(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let by = m.wave.s[M0] & 0xffff;
+    relative_move(m, op, page, (by, by))
+}
+
+fn movrelsd_2(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let by = m.wave.s[M0];
+    relative_move(m, op, page, (by & 0x3ff, by >> 16 & 0x3ff))
+}
+
+/// The low result is a dword of source 0, the high one a dword of source 1: op_sel says which of
+/// the pair each is.
+fn pk_mov(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let exec = m.wave.exec();
+    let pick = |m: &Machine<'_>, i: usize| {
+        let high = op.flags >> i & 1 != 0;
+        let src = op.src[i];
+        let mut shifted = *op;
+        if src == CONST {
+            shifted.k[i] = if high { 0 } else { op.k[i] };
+        } else if high {
+            shifted.src[i] = src + 1;
+        }
+        row(m, &shifted, i)
+    };
+    let (low, high) = (pick(m, 0), pick(m, 1));
+    write(m, op.dst, &low, exec);
+    write(m, op.dst + 1, &high, exec);
+    Flow::Next
+}
+
+/// VOPD: both halves are computed before either is written.
+pub(crate) fn dual(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let Some(Ext::Dual(halves)) = page.ext.get(op.ext as usize) else {
+        return Flow::Next;
+    };
+    let exec = m.wave.exec();
+    for (which, half) in halves.iter().enumerate() {
+        let Some(handler): Option<valu::VHandler> = half.handler else {
+            return Flow::Next;
+        };
+        let mut args = blank(m, exec);
+        for i in 0..usize::from(half.len).min(3) {
+            args.src[i] = m.source(half, page, i, 1);
+        }
+        if half.flags & MASK_IN != 0 {
+            args.mask_in = m.wave.mask(half.k[2] as usize);
+        }
+        args.dst = if which == 0 {
+            m.temps.dst.as_mut_ptr().cast()
+        } else {
+            m.temps.dst2.as_mut_ptr().cast()
+        };
+        // SAFETY: one-row operands: registers checked by the run loop for both halves,
+        // constants of the page, or temporaries.
+        unsafe { handler(&args) };
+    }
+    m.retire(halves[0].dst, 1, exec);
+    core::mem::swap(&mut m.temps.dst[0], &mut m.temps.dst2[0]);
+    m.retire(halves[1].dst, 1, exec);
+    Flow::Next
+}

@@ -1,0 +1,82 @@
+//! The decoded form of an instruction: a handler and its operands in one cache line.
+
+use super::code::Page;
+use super::machine::Machine;
+use super::valu::VHandler;
+
+/// What an instruction asks of the run loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Flow {
+    /// Go on with the next instruction.
+    Next,
+    /// Go on at `Machine::target`.
+    Jump,
+    /// Leave with `Machine::exit`; the program counter moves past the instruction unless the
+    /// exit is a fault.
+    Stop,
+    /// The slot is not decoded yet.
+    Decode,
+    /// Vector register indexing was switched on: go on with the next instruction, the slow way.
+    Indexed,
+    /// Code may have changed: compare what is cached with memory, then go on.
+    Refresh,
+}
+
+/// Executes one micro-op.
+pub(crate) type OpFn = fn(&mut Machine<'_>, &MicroOp, &Page) -> Flow;
+
+/// A source (or destination) is a constant: its value, or the index of its row in the page, is
+/// in `k`.
+pub(crate) const CONST: u16 = 0xffff;
+/// No operand.
+pub(crate) const ABSENT: u16 = 0xfffe;
+/// First vector register as an operand: below stand the scalars of [`super::scalars`], above,
+/// from `VGPR + 256`, the accumulation registers.
+pub(crate) const VGPR: u16 = 0x100;
+
+/// One decoded instruction.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct MicroOp {
+    pub(crate) run: OpFn,
+    pub(crate) handler: Option<VHandler>,
+    /// Constants of the sources, or whatever else the instruction's shape keeps here.
+    pub(crate) k: [u64; 3],
+    pub(crate) src: [u16; 3],
+    pub(crate) dst: u16,
+    pub(crate) dst2: u16,
+    /// Highest vector register used, plus one; in the high half the same of accumulation
+    /// registers. Compared with what the wave has before anything is touched.
+    pub(crate) need: u32,
+    /// Index of the instruction's [`super::lower::Ext`], for the shapes that have one.
+    pub(crate) ext: u32,
+    /// Dword of the page at which the instruction starts.
+    pub(crate) slot: u16,
+    /// Length in dwords.
+    pub(crate) len: u8,
+    pub(crate) flags: u8,
+}
+
+const _: () = assert!(size_of::<MicroOp>() == 64);
+
+impl MicroOp {
+    pub(crate) const fn undecoded(slot: u16) -> Self {
+        MicroOp {
+            run: undecoded,
+            handler: None,
+            k: [0; 3],
+            src: [ABSENT; 3],
+            dst: ABSENT,
+            dst2: ABSENT,
+            need: 0,
+            ext: 0,
+            slot,
+            len: 0,
+            flags: 0,
+        }
+    }
+}
+
+fn undecoded(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
+    Flow::Decode
+}

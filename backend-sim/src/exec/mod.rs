@@ -1,0 +1,48 @@
+//! Execution of machine code on wavefronts.
+//!
+//! [`run`] executes a [`Wave`] in a [`Context`] until it ends, waits, faults or has used its budget.
+//! On the way an instruction passes through:
+//!
+//! - [`CodeCache`] (`code`): pages of code, decoded lazily, an instruction at a time;
+//! - `lower`: from a decoded instruction to a micro-op: a function and its operands in a cache line;
+//! - `run`: the loop over micro-ops;
+//! - `salu`, `smem`: scalar instructions;
+//! - `vector`, with `modifiers`, `dpp`, `lane` and the handlers of [`valu`]: vector instructions;
+//! - `flat`, `ds`, `buffer`, on top of `lanes` and `tlb`: memory instructions.
+//!
+//! A tier that compiles code would stand beside `code` and `run`: it needs the same [`Wave`],
+//! [`Context`] and [`Exit`], and may hand any instruction back to the loop.
+
+mod access;
+mod atomic;
+mod buffer;
+mod code;
+mod context;
+mod dpp;
+mod ds;
+mod fault;
+mod flat;
+mod hwreg;
+mod lane;
+mod lower;
+mod machine;
+mod microop;
+mod modifiers;
+mod rows;
+mod run;
+mod salu;
+mod scalars;
+mod smem;
+mod tlb;
+mod trace;
+pub mod valu;
+mod vector;
+mod wave;
+
+pub use code::CodeCache;
+pub use context::{Apertures, Clock, Context, Place, Worker};
+pub use fault::{Fault, FaultKind};
+pub use lower::supported;
+pub use run::{Exit, run, step};
+pub use trace::{TraceEvent, Tracer};
+pub use wave::{Wave, WaveConfig, WaveIds};

@@ -1,0 +1,276 @@
+//! The run loop.
+
+use alloc::boxed::Box;
+
+use super::code::{CodeCache, FetchError, SLOTS};
+use super::context::Context;
+use super::fault::{Fault, FaultKind};
+use super::machine::{Machine, slot_in};
+use super::microop::{Flow, MicroOp, VGPR};
+use super::scalars::{M0, PRIVATE_BASE, PRIVATE_LIMIT, SHARED_BASE, SHARED_LIMIT};
+use super::trace::{self, Tracer};
+use super::wave::Wave;
+use crate::mem::{Access, MemoryView};
+
+/// Why [`run`] returned. Except for a fault, the wave goes on from where it is when it is run again.
+#[derive(Debug, Clone)]
+pub enum Exit {
+    /// s_endpgm.
+    Ended,
+    /// The wave waits for its work-group's other waves.
+    Barrier,
+    /// s_sleep: others should run for about so many cycles.
+    Sleeping {
+        /// Cycles.
+        cycles: u32,
+    },
+    /// s_sendmsg: a message to the host or to fixed-function hardware.
+    Message {
+        /// The message's number and operands, as the instruction's immediate has them.
+        message: u16,
+        /// M0, the message's payload.
+        payload: u32,
+    },
+    /// The wave cannot go on; its program counter is at the faulting instruction.
+    Fault(Box<Fault>),
+    /// The budget is spent.
+    Budget,
+}
+
+/// Runs a wave until it ends, waits, faults, or has executed about `budget` instructions.
+///
+/// The budget is looked at where control flow turns, so that straight code may go a little beyond it,
+/// and a wave that spins never keeps the worker.
+pub fn run(wave: &mut Wave, cx: &mut Context<'_>, budget: u64) -> Exit {
+    if wave.ended {
+        return Exit::Ended;
+    }
+    cx.code.sync(cx.view);
+    let apertures = cx.apertures;
+    wave.set_pair(SHARED_BASE, apertures.shared);
+    wave.set_pair(SHARED_LIMIT, apertures.shared | 0xffff_ffff);
+    wave.set_pair(PRIVATE_BASE, apertures.private);
+    wave.set_pair(PRIVATE_LIMIT, apertures.private | 0xffff_ffff);
+    let mut machine = Machine {
+        wave,
+        view: cx.view,
+        lds: cx.lds,
+        temps: &mut cx.worker.temps,
+        tlb: &mut cx.worker.tlb,
+        clock: cx.clock,
+        apertures,
+        place: cx.place,
+        target: 0,
+        exit: None,
+    };
+    if cx.trace.is_none() && machine.wave.gpr_index.is_none() {
+        match steps::<false>(&mut machine, cx.code, budget, None) {
+            Ok(exit) => return exit,
+            // Vector register indexing is rare; the loop that knows it takes over.
+            Err(Indexed) => {}
+        }
+    }
+    let tracer = cx.trace.as_deref_mut();
+    steps::<true>(&mut machine, cx.code, budget, tracer).unwrap_or(Exit::Budget)
+}
+
+/// Executes one instruction.
+pub fn step(wave: &mut Wave, cx: &mut Context<'_>) -> Exit {
+    run(wave, cx, 0)
+}
+
+/// Vector register indexing was switched on.
+struct Indexed;
+
+/// The loop. `SLOW` is the one that traces and that knows vector register indexing.
+fn steps<const SLOW: bool>(
+    m: &mut Machine<'_>,
+    code: &mut CodeCache,
+    budget: u64,
+    mut tracer: Option<&mut Tracer<'_>>,
+) -> Result<Exit, Indexed> {
+    let single = budget <= 1;
+    let start = m.wave.retired;
+    let mut pc = m.wave.pc;
+    let mut count = 0u64;
+    let limits =
+        (u32::from(m.wave.rows.vgprs()) | 0x8000) | (u32::from(m.wave.rows.accs()) | 0x8000) << 16;
+    let exit = 'pages: loop {
+        if pc % 4 != 0 {
+            break fault(m.wave, pc, FaultKind::MisalignedPc { target: pc });
+        }
+        let page = match code.page(m.view, pc) {
+            Ok(page) => page,
+            Err(error) => break fetch_fault(m, pc, error),
+        };
+        let Some(mut slot) = slot_in(page, pc) else {
+            break fetch_fault(m, pc, FetchError::Unmapped { va: pc });
+        };
+        let ops = &page.ops[..SLOTS];
+        loop {
+            let Some(op) = ops.get(slot) else {
+                // Straight on into the next page.
+                pc = page.va + slot as u64 * 4;
+                if single && count > 0 {
+                    break 'pages Exit::Budget;
+                }
+                continue 'pages;
+            };
+            if limits.wrapping_sub(op.need) & 0x8000_8000 != 0x8000_8000 {
+                let va = page.va + slot as u64 * 4;
+                pc = va;
+                break 'pages register_fault(m.wave, va, op.need);
+            }
+            count += 1;
+            let flow = if SLOW && m.wave.gpr_index.is_some() && op.handler.is_some() {
+                match indexed(m.wave, op) {
+                    Ok(op) => (op.run)(m, &op, page),
+                    Err(number) => {
+                        pc = page.va + slot as u64 * 4;
+                        break 'pages register_fault(m.wave, pc, number + 1);
+                    }
+                }
+            } else {
+                (op.run)(m, op, page)
+            };
+            if SLOW
+                && flow != Flow::Decode
+                && let Some(tracer) = tracer.as_deref_mut()
+            {
+                trace::report(tracer, m.wave, op, page);
+            }
+            match flow {
+                Flow::Next => {
+                    slot += usize::from(op.len);
+                    if single {
+                        pc = page.va + slot as u64 * 4;
+                        break 'pages Exit::Budget;
+                    }
+                }
+                Flow::Jump => {
+                    pc = m.target;
+                    if count >= budget {
+                        break 'pages Exit::Budget;
+                    }
+                    match slot_in(page, pc) {
+                        Some(there) if pc % 4 == 0 => slot = there,
+                        _ => continue 'pages,
+                    }
+                }
+                Flow::Stop => {
+                    let exit = m.exit.take().unwrap_or(Exit::Ended);
+                    pc = page.va + slot as u64 * 4;
+                    match exit {
+                        Exit::Fault(_) => count -= 1,
+                        Exit::Ended => m.wave.ended = true,
+                        _ => pc += u64::from(op.len) * 4,
+                    }
+                    break 'pages exit;
+                }
+                Flow::Decode => {
+                    count -= 1;
+                    pc = page.va + slot as u64 * 4;
+                    if let Err(error) = code.decode(m.view, pc) {
+                        break 'pages fetch_fault(m, pc, error);
+                    }
+                    continue 'pages;
+                }
+                Flow::Indexed => {
+                    pc = page.va + slot as u64 * 4 + u64::from(op.len) * 4;
+                    if single {
+                        break 'pages Exit::Budget;
+                    }
+                    if !SLOW {
+                        m.wave.pc = pc;
+                        m.wave.retired = start + count;
+                        return Err(Indexed);
+                    }
+                    continue 'pages;
+                }
+                Flow::Refresh => {
+                    pc = page.va + slot as u64 * 4 + u64::from(op.len) * 4;
+                    code.validate(m.view);
+                    if single {
+                        break 'pages Exit::Budget;
+                    }
+                    continue 'pages;
+                }
+            }
+        }
+    };
+    m.wave.pc = pc;
+    m.wave.retired = start + count;
+    Ok(exit)
+}
+
+/// A vector instruction's micro-op with M0's index added to the operands that are relative; or the
+/// number of a register that the wave does not have.
+fn indexed(wave: &Wave, op: &MicroOp) -> Result<MicroOp, u32> {
+    let mut op = *op;
+    let enabled = wave.gpr_index.unwrap_or(0);
+    let index = (wave.s[M0] & 0xff) as u16;
+    let limit = wave.rows.vgprs();
+    let MicroOp {
+        src: [a, b, c],
+        dst,
+        ..
+    } = &mut op;
+    for (at, register) in [a, b, c, dst].into_iter().enumerate() {
+        let vector = (VGPR..VGPR + 256).contains(register);
+        if vector && enabled >> at & 1 != 0 {
+            // Wide operands of indexed instructions do not exist: compilers index v_mov_b32.
+            let number = *register - VGPR + index;
+            if number >= limit {
+                return Err(u32::from(number));
+            }
+            *register = VGPR + number;
+        }
+    }
+    Ok(op)
+}
+
+#[cold]
+fn fault(wave: &Wave, pc: u64, kind: FaultKind) -> Exit {
+    Exit::Fault(Box::new(Fault {
+        pc,
+        wave: wave.ids,
+        kind,
+    }))
+}
+
+#[cold]
+fn fetch_fault(m: &Machine<'_>, pc: u64, error: FetchError) -> Exit {
+    let kind = match error {
+        FetchError::Unmapped { va } => FaultKind::Memory {
+            lane: None,
+            fault: instruction_fault(m.view, va),
+        },
+        FetchError::Illegal { encoding, error } => {
+            FaultKind::IllegalInstruction { encoding, error }
+        }
+    };
+    fault(m.wave, pc, kind)
+}
+
+fn instruction_fault(view: &MemoryView, va: u64) -> crate::mem::MemoryFault {
+    view.fault(va, 4, Access::Execute)
+}
+
+#[cold]
+fn register_fault(wave: &Wave, pc: u64, need: u32) -> Exit {
+    let (vgprs, accs) = (u32::from(wave.rows.vgprs()), u32::from(wave.rows.accs()));
+    let (file, number, allocated) = if need & 0xffff > vgprs {
+        ('v', (need & 0xffff) - 1, vgprs)
+    } else {
+        ('a', (need >> 16).saturating_sub(1), accs)
+    };
+    fault(
+        wave,
+        pc,
+        FaultKind::Register {
+            file,
+            number,
+            allocated,
+        },
+    )
+}

@@ -1,0 +1,174 @@
+//! SOPP: program control.
+//!
+//! Lowering puts a branch's target address, or the immediate, in `k[0]`.
+
+use crate::exec::code::Page;
+use crate::exec::fault::FaultKind;
+use crate::exec::machine::Machine;
+use crate::exec::microop::{Flow, MicroOp, OpFn};
+use crate::exec::run::Exit;
+use crate::exec::scalars::{M0, SCC};
+use crate::isa::Op;
+
+fn nothing(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
+    Flow::Next
+}
+
+macro_rules! branches {
+    ($op:ident; $($name:ident |$m:ident| $taken:expr;)*) => {
+        match $op {
+            $(Op::$name => {
+                fn run($m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+                    if $taken { $m.jump(op.k[0]) } else { Flow::Next }
+                }
+                Some(run as OpFn)
+            })*
+            _ => None,
+        }
+    };
+}
+
+/// The function of a branch, or `None` if the operation is none.
+pub(crate) fn branch(op: Op) -> Option<OpFn> {
+    branches! { op;
+        s_branch |m| { let _ = &m.wave; true };
+        s_cbranch_scc0 |m| m.wave.s[SCC] == 0;
+        s_cbranch_scc1 |m| m.wave.s[SCC] != 0;
+        s_cbranch_vccz |m| m.wave.mask(crate::exec::scalars::VCC) == 0;
+        s_cbranch_vccnz |m| m.wave.mask(crate::exec::scalars::VCC) != 0;
+        s_cbranch_execz |m| m.wave.exec() == 0;
+        s_cbranch_execnz |m| m.wave.exec() != 0;
+        // There is no debugger attached to a wave's condition bits.
+        s_cbranch_cdbgsys |m| { let _ = &m.wave; false };
+        s_cbranch_cdbguser |m| { let _ = &m.wave; false };
+        s_cbranch_cdbgsys_or_user |m| { let _ = &m.wave; false };
+        s_cbranch_cdbgsys_and_user |m| { let _ = &m.wave; false };
+    }
+}
+
+fn endpgm(m: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
+    m.stop(Exit::Ended)
+}
+
+fn barrier(m: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
+    m.stop(Exit::Barrier)
+}
+
+fn sleep(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    m.stop(Exit::Sleeping {
+        cycles: 64 * (op.k[0] as u32 & 0x7f),
+    })
+}
+
+fn sendmsg(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    // The wave is about to end and gives its registers back early: nothing to do here.
+    const DEALLOC_VGPRS: u64 = 3;
+    if op.k[0] & 0xff == DEALLOC_VGPRS && m.arch().is_gfx11_plus() {
+        return Flow::Next;
+    }
+    let payload = m.wave.s[M0];
+    m.stop(Exit::Message {
+        message: op.k[0] as u16,
+        payload,
+    })
+}
+
+fn sendmsghalt(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    m.unsupported(op, page, "s_sendmsghalt", "halting a wave")
+}
+
+fn sethalt(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    if op.k[0] & 1 == 0 {
+        Flow::Next
+    } else {
+        m.unsupported(op, page, "s_sethalt", "halting a wave")
+    }
+}
+
+/// Trap 3 is what compilers emit for `llvm.debugtrap`; with no debugger attached it does nothing.
+fn trap(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    match op.k[0] as u8 {
+        3 => Flow::Next,
+        id => m.fault(op, page, FaultKind::Trap { id }),
+    }
+}
+
+fn icache_inv(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
+    Flow::Refresh
+}
+
+fn gpr_index_off(m: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
+    m.wave.gpr_index = None;
+    Flow::Next
+}
+
+fn gpr_index_mode(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    // M0 holds the enabled operands beside the index.
+    m.wave.s[M0] = m.wave.s[M0] & !0xf000 | (op.k[0] as u32 & 15) << 12;
+    if m.wave.gpr_index.is_some() {
+        m.wave.gpr_index = Some(op.k[0] as u8 & 15);
+    }
+    Flow::Next
+}
+
+/// s_round_mode and s_denorm_mode write their nibble of MODE.
+fn round_mode(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let mode = m.wave.mode & !0xf | op.k[0] as u32 & 0xf;
+    m.wave.set_mode(mode);
+    Flow::Next
+}
+
+fn denorm_mode(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let mode = m.wave.mode & !0xf0 | (op.k[0] as u32 & 0xf) << 4;
+    m.wave.set_mode(mode);
+    Flow::Next
+}
+
+/// SOPP semantics but for branches.
+pub(crate) fn lookup(op: Op) -> Option<OpFn> {
+    let run: OpFn = match op {
+        Op::s_endpgm | Op::s_endpgm_saved | Op::s_endpgm_ordered_ps_done => endpgm,
+        // A wave that signals goes on to its wait, where it stops: the signal itself has no effect of
+        // its own (`sop1`).
+        Op::s_barrier | Op::s_barrier_wait => barrier,
+        Op::s_sleep => sleep,
+        Op::s_sendmsg => sendmsg,
+        Op::s_sendmsghalt => sendmsghalt,
+        Op::s_sethalt => sethalt,
+        Op::s_trap => trap,
+        Op::s_icache_inv => icache_inv,
+        Op::s_set_gpr_idx_off => gpr_index_off,
+        Op::s_set_gpr_idx_mode => gpr_index_mode,
+        Op::s_round_mode => round_mode,
+        Op::s_denorm_mode => denorm_mode,
+        // Memory instructions complete in order, and time is not modelled.
+        Op::s_nop
+        | Op::s_waitcnt
+        | Op::s_waitcnt_depctr
+        | Op::s_delay_alu
+        | Op::s_clause
+        | Op::s_wait_loadcnt
+        | Op::s_wait_storecnt
+        | Op::s_wait_samplecnt
+        | Op::s_wait_bvhcnt
+        | Op::s_wait_expcnt
+        | Op::s_wait_dscnt
+        | Op::s_wait_kmcnt
+        | Op::s_wait_loadcnt_dscnt
+        | Op::s_wait_storecnt_dscnt
+        | Op::s_wait_alu
+        | Op::s_singleuse_vdst
+        | Op::s_setprio
+        | Op::s_setkill
+        | Op::s_incperflevel
+        | Op::s_decperflevel
+        | Op::s_ttracedata
+        | Op::s_ttracedata_imm
+        | Op::s_inst_prefetch
+        | Op::s_wakeup
+        | Op::s_wait_idle
+        | Op::s_wait_event => nothing,
+        _ => return None,
+    };
+    Some(run)
+}

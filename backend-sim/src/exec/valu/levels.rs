@@ -1,0 +1,159 @@
+//! The host instruction sets that vector handlers are compiled for.
+//!
+//! A handler is written once, as a [`Kernel`] generic over [`Host`], and compiled once per [`Level`]. Everything
+//! that differs between levels is in `Host`, and must give the same bits in each implementation.
+
+use super::{VArgs, VHandler};
+
+/// A host instruction set. Every handler exists once per level, from one source, and gives the same bytes at each.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+#[non_exhaustive]
+pub enum Level {
+    /// What the compilation target guarantees (SSE2 on x86_64).
+    Baseline,
+    /// x86_64 with AVX2, FMA, BMI1 and BMI2. Unknown to other targets, where it is never available.
+    Avx2Fma,
+}
+
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+cpufeatures::new!(host_avx2_fma, "avx2", "fma", "bmi1", "bmi2");
+
+impl Level {
+    /// The best level of this host.
+    pub fn detect() -> Self {
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+        if host_avx2_fma::get() {
+            return Self::Avx2Fma;
+        }
+        Self::Baseline
+    }
+
+    /// Whether this host can run handlers of this level.
+    pub fn is_available(self) -> bool {
+        self <= Self::detect()
+    }
+}
+
+/// The host operations that are written differently for each level.
+pub(super) trait Host {
+    /// `a * b + c`, rounded once to nearest even. NaN bits are unspecified.
+    fn fma_f32(a: f32, b: f32, c: f32) -> f32;
+    /// `a * b + c`, rounded once to nearest even. NaN bits are unspecified.
+    fn fma_f64(a: f64, b: f64, c: f64) -> f64;
+    /// Bit `i` is the top bit of `row[i]`.
+    ///
+    /// # Safety
+    ///
+    /// `row` points to `n` dwords, 32 or 64.
+    unsafe fn movemask(row: *const u32, n: usize) -> u64;
+}
+
+/// What every target can do.
+pub(super) struct Portable;
+
+impl Host for Portable {
+    #[inline(always)]
+    fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+        // The product of two 24-bit significands is exact in f64. The sum is rounded to odd there (two-sum gives
+        // its error), so that the one rounding that counts is the conversion: 53 >= 2 * 24 + 2 bits.
+        let p = a as f64 * b as f64;
+        let c = c as f64;
+        let sum = p + c;
+        let c_part = sum - p;
+        let err = (p - (sum - c_part)) + (c - c_part);
+        let bits = sum.to_bits();
+        // False for a NaN error, which an infinite sum has.
+        let inexact = (err > 0.0) | (err < 0.0);
+        let away = (err > 0.0) == (sum > 0.0);
+        let step = if away { 1u64 } else { u64::MAX };
+        let step = if inexact & (bits & 1 == 0) { step } else { 0 };
+        f64::from_bits(bits.wrapping_add(step)) as f32
+    }
+
+    #[inline(always)]
+    fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+        libm::fma(a, b, c)
+    }
+
+    #[inline(always)]
+    unsafe fn movemask(row: *const u32, n: usize) -> u64 {
+        let mut mask = 0;
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+        for i in (0..n).step_by(4) {
+            use core::arch::x86_64::{_mm_loadu_ps, _mm_movemask_ps};
+            // SAFETY: n is a multiple of 4 and the row has n dwords; SSE2 is part of the target.
+            let bits = unsafe { _mm_movemask_ps(_mm_loadu_ps(row.add(i).cast())) };
+            mask |= (bits as u64) << i;
+        }
+        #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+        for i in 0..n {
+            // SAFETY: the row has n dwords.
+            mask |= ((unsafe { *row.add(i) } >> 31) as u64) << i;
+        }
+        mask
+    }
+}
+
+/// AVX2 and FMA. Used only inside [`avx2`], which enables the features.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(super) struct Avx2;
+
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+impl Host for Avx2 {
+    #[inline(always)]
+    fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+        use core::arch::x86_64::{_mm_cvtss_f32, _mm_fmadd_ss, _mm_set_ss};
+        // SAFETY: kernels are instantiated with this host only inside `avx2`, whose caller has checked the level.
+        unsafe { _mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(a), _mm_set_ss(b), _mm_set_ss(c))) }
+    }
+
+    #[inline(always)]
+    fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+        use core::arch::x86_64::{_mm_cvtsd_f64, _mm_fmadd_sd, _mm_set_sd};
+        // SAFETY: as in fma_f32.
+        unsafe { _mm_cvtsd_f64(_mm_fmadd_sd(_mm_set_sd(a), _mm_set_sd(b), _mm_set_sd(c))) }
+    }
+
+    #[inline(always)]
+    unsafe fn movemask(row: *const u32, n: usize) -> u64 {
+        use core::arch::x86_64::{_mm256_loadu_ps, _mm256_movemask_ps};
+        let mut mask = 0;
+        for i in (0..n).step_by(8) {
+            // SAFETY: n is a multiple of 8 and the row has n dwords; features as in fma_f32.
+            let bits = unsafe { _mm256_movemask_ps(_mm256_loadu_ps(row.add(i).cast())) };
+            mask |= (bits as u32 as u64) << i;
+        }
+        mask
+    }
+}
+
+/// The source of one handler, generic over the host.
+pub(super) trait Kernel {
+    /// Computes all lanes. Must be `#[inline(always)]`, so that it takes on the features of its caller.
+    ///
+    /// # Safety
+    ///
+    /// The contract of [`VHandler`].
+    unsafe fn run<H: Host>(args: &VArgs) -> u64;
+}
+
+unsafe fn baseline<K: Kernel>(args: &VArgs) -> u64 {
+    // SAFETY: the contract is the caller's.
+    unsafe { K::run::<Portable>(args) }
+}
+
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2")]
+unsafe fn avx2<K: Kernel>(args: &VArgs) -> u64 {
+    // SAFETY: the contract is the caller's.
+    unsafe { K::run::<Avx2>(args) }
+}
+
+/// The kernel compiled for a level.
+pub(super) fn handler_of<K: Kernel>(level: Level) -> VHandler {
+    match level {
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+        Level::Avx2Fma => avx2::<K>,
+        _ => baseline::<K>,
+    }
+}

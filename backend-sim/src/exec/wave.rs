@@ -1,0 +1,282 @@
+//! A wavefront: a resumable machine of scalars, vector rows and a program counter.
+
+use core::fmt;
+
+use super::rows::RowFile;
+use super::scalars::{EXEC, M0, SCALARS, SCC, VCC};
+use super::valu::FloatMode;
+use crate::isa::Arch;
+
+/// Who a wave is, for reports.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WaveIds {
+    /// The dispatch's number, as its agent counts.
+    pub dispatch: u64,
+    /// The work-group's coordinates in the grid.
+    pub group: [u32; 3],
+    /// The wave's number inside its work-group.
+    pub wave: u32,
+}
+
+impl fmt::Display for WaveIds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.group;
+        write!(
+            f,
+            "dispatch {} work-group ({x}, {y}, {z}) wave {}",
+            self.dispatch, self.wave
+        )
+    }
+}
+
+/// What a wave is made with. Registers start as zero.
+#[derive(Debug, Clone, Copy)]
+pub struct WaveConfig {
+    /// The instruction set.
+    pub arch: Arch,
+    /// 32 or 64.
+    pub lanes: u32,
+    /// Architectural vector registers, at most 256.
+    pub vgprs: u16,
+    /// Accumulation vector registers, at most 256: on gfx90a and later GFX9 what the kernel
+    /// descriptor's total leaves above its accumulation offset.
+    pub acc_vgprs: u16,
+    /// The MODE register's first value: FLOAT_MODE in bits 7:0, DX10_CLAMP bit 8, IEEE bit 9
+    /// as `compute_pgm_rsrc1` gives them.
+    pub mode: u32,
+    /// For reports.
+    pub ids: WaveIds,
+}
+
+/// A wavefront.
+pub struct Wave {
+    pub(crate) pc: u64,
+    pub(crate) s: [u32; SCALARS],
+    pub(crate) rows: RowFile,
+    pub(crate) lanes: u32,
+    pub(crate) mode: u32,
+    pub(crate) float: FloatMode,
+    /// EXEC expanded to lane masks, and the EXEC that it was expanded from.
+    pub(crate) mask_row: super::rows::Row,
+    pub(crate) mask_of: u64,
+    pub(crate) arch: Arch,
+    pub(crate) trap_status: u32,
+    pub(crate) ids: WaveIds,
+    pub(crate) retired: u64,
+    pub(crate) ended: bool,
+    /// Vector register indexing of GFX9, when it is on: which of sources 0 to 2 (bits 0 to 2) and
+    /// the destination (bit 3) are relative to M0.
+    pub(crate) gpr_index: Option<u8>,
+}
+
+impl Wave {
+    /// A wave with every register zero, EXEC all ones, at address zero.
+    ///
+    /// # Panics
+    /// If `lanes` is neither 32 nor 64: a grid is built from a validated dispatch.
+    pub fn new(config: WaveConfig) -> Self {
+        assert!(
+            config.lanes == 32 || config.lanes == 64,
+            "a wave has 32 or 64 lanes"
+        );
+        let mut wave = Wave {
+            pc: 0,
+            s: [0; SCALARS],
+            rows: RowFile::new(config.lanes, 0, 0),
+            lanes: config.lanes,
+            mode: 0,
+            float: FloatMode::from_mode_register(0),
+            mask_row: super::rows::Row::ZERO,
+            mask_of: 0,
+            arch: config.arch,
+            trap_status: 0,
+            ids: config.ids,
+            retired: 0,
+            ended: false,
+            gpr_index: None,
+        };
+        wave.reset(config);
+        wave
+    }
+
+    /// Makes the wave as new, in the memory that it has.
+    ///
+    /// # Panics
+    /// As [`Wave::new`].
+    pub fn reset(&mut self, config: WaveConfig) {
+        assert!(
+            config.lanes == 32 || config.lanes == 64,
+            "a wave has 32 or 64 lanes"
+        );
+        self.pc = 0;
+        self.s = [0; SCALARS];
+        self.rows.reset(
+            config.lanes,
+            config.vgprs.min(256),
+            config.acc_vgprs.min(256),
+        );
+        self.lanes = config.lanes;
+        self.arch = config.arch;
+        self.trap_status = 0;
+        self.ids = config.ids;
+        self.retired = 0;
+        self.ended = false;
+        self.gpr_index = None;
+        self.set_mode(config.mode);
+        self.set_exec(self.lane_mask());
+    }
+
+    /// Address of the next instruction.
+    pub fn pc(&self) -> u64 {
+        self.pc
+    }
+
+    /// Sets the address of the next instruction.
+    pub fn set_pc(&mut self, va: u64) {
+        self.pc = va;
+    }
+
+    /// 32 or 64.
+    pub fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
+    /// Who the wave is.
+    pub fn ids(&self) -> WaveIds {
+        self.ids
+    }
+
+    /// Wave-instructions executed since the wave began.
+    pub fn retired(&self) -> u64 {
+        self.retired
+    }
+
+    /// All lanes.
+    #[inline(always)]
+    pub(crate) fn lane_mask(&self) -> u64 {
+        if self.lanes == 64 {
+            u64::MAX
+        } else {
+            0xffff_ffff
+        }
+    }
+
+    /// A scalar by its encoded number (0..=127: SGPRs, VCC at 106, TTMP0 at 108, M0 at 124,
+    /// EXEC at 126); out of range reads zero.
+    pub fn sgpr(&self, number: usize) -> u32 {
+        if number < 128 { self.s[number] } else { 0 }
+    }
+
+    /// Writes a scalar by its encoded number; see [`Wave::sgpr`]. Out of range is ignored.
+    pub fn set_sgpr(&mut self, number: usize, value: u32) {
+        if number < 128 && number != super::scalars::NULL {
+            self.s[number] = value;
+        }
+    }
+
+    /// Two consecutive scalars, low first.
+    #[inline(always)]
+    pub(crate) fn pair(&self, number: usize) -> u64 {
+        u64::from(self.s[number & 255]) | u64::from(self.s[(number + 1) & 255]) << 32
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_pair(&mut self, number: usize, value: u64) {
+        self.s[number & 255] = value as u32;
+        self.s[(number + 1) & 255] = (value >> 32) as u32;
+    }
+
+    /// A lane mask held in scalars: a pair at 64 lanes, one at 32.
+    #[inline(always)]
+    pub(crate) fn mask(&self, number: usize) -> u64 {
+        if self.lanes == 64 {
+            self.pair(number)
+        } else {
+            u64::from(self.s[number & 255])
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_mask(&mut self, number: usize, value: u64) {
+        self.s[number & 255] = value as u32;
+        if self.lanes == 64 {
+            self.s[(number + 1) & 255] = (value >> 32) as u32;
+        }
+    }
+
+    /// The active lanes.
+    #[inline(always)]
+    pub fn exec(&self) -> u64 {
+        self.mask(EXEC)
+    }
+
+    /// Sets the active lanes. At 32 lanes the high half is kept for s_mov to read.
+    pub fn set_exec(&mut self, mask: u64) {
+        self.set_pair(EXEC, mask);
+    }
+
+    /// VCC.
+    pub fn vcc(&self) -> u64 {
+        self.pair(VCC)
+    }
+
+    /// FLAT_SCRATCH where it is no SGPR pair (GFX10 and later, gfx942): the address of the
+    /// wave's private memory. Set at the start of a wave where it is architected.
+    pub fn set_flat_scratch(&mut self, address: u64) {
+        self.set_pair(super::scalars::FLAT_SCRATCH, address);
+    }
+
+    /// SCC.
+    pub fn scc(&self) -> bool {
+        self.s[SCC] != 0
+    }
+
+    /// M0.
+    pub fn m0(&self) -> u32 {
+        self.s[M0]
+    }
+
+    /// The lanes of a vector register (256 and up: accumulation registers), or `None` when the
+    /// wave was not given it.
+    pub fn vgpr(&self, register: u16) -> Option<&[u32]> {
+        self.rows.row(register)
+    }
+
+    /// The lanes of a vector register, to write; see [`Wave::vgpr`].
+    pub fn vgpr_mut(&mut self, register: u16) -> Option<&mut [u32]> {
+        self.rows.row_mut(register)
+    }
+
+    /// The MODE register.
+    pub fn mode(&self) -> u32 {
+        self.mode
+    }
+
+    /// Writes MODE, whole.
+    pub fn set_mode(&mut self, mode: u32) {
+        self.mode = mode;
+        self.float = FloatMode::from_mode_register(mode);
+    }
+
+    /// Whether s_endpgm has run.
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// EXEC as a row of lane masks, expanded when it is not the one expanded last.
+    #[inline(always)]
+    pub(crate) fn exec_row(&mut self, exec: u64) -> *const u32 {
+        if self.mask_of != exec {
+            self.expand_exec(exec);
+        }
+        self.mask_row.0.as_ptr()
+    }
+
+    #[inline(never)]
+    fn expand_exec(&mut self, exec: u64) {
+        for (lane, mask) in self.mask_row.0.iter_mut().enumerate() {
+            *mask = 0u32.wrapping_sub((exec >> lane) as u32 & 1);
+        }
+        self.mask_of = exec;
+    }
+}

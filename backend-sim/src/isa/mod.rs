@@ -1,0 +1,24 @@
+//! Machine code: one instruction list, and everything that follows from it.
+//!
+//! - [`Op`]: operations, one per row of the list; [`Row`] says what the list knows about one.
+//! - [`Inst`]: a decoded instruction: operation, [`Format`], [`Operand`]s and [`Mods`].
+//! - [`Arch`]: whose encoding is meant.
+
+mod arch;
+mod decode;
+mod inst;
+#[macro_use]
+mod list;
+mod op;
+mod operand;
+mod row;
+mod table;
+mod text;
+
+pub use arch::{Arch, ArchSet, Column, Lanes};
+pub use decode::{DecodeError, decode};
+pub use inst::{Cache, Dpp, DppCtrl, Format, Inst, Mods, Sdwa, Select, Unused};
+pub use op::Op;
+pub use operand::{InlineFloat, Operand};
+pub use row::{Code, Dir, Field, Flags, ImmKind, OperandDesc, Row, Type};
+pub use text::Text;

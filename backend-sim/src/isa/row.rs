@@ -1,0 +1,357 @@
+//! What a row of the instruction list says about an operation.
+
+use super::{Arch, ArchSet, Column, Format, Lanes, Op};
+
+/// One row of the instruction list.
+pub struct Row {
+    /// The operation that the row describes.
+    pub op: Op,
+    /// The mnemonic where it first appeared, without `_e32` and `_e64`.
+    pub mnemonic: &'static str,
+    /// The encoding that the row's list is about. VOP1, VOP2 and VOPC rows exist as VOP3 (and DPP, SDWA) too.
+    pub format: Format,
+    pub(super) codes: [Code; 5],
+    pub(super) operands: &'static [OperandDesc],
+    renamed: [Option<(Column, &'static str)>; 2],
+    on: ArchSet,
+    /// Properties that are not operands.
+    pub flags: Flags,
+}
+
+/// An opcode in one column of the instruction list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Code {
+    /// The instruction does not exist there.
+    Absent,
+    /// Opcode of the list's own encoding.
+    Own(u16),
+    /// Lists of VOP1, VOP2 and VOPC: there the instruction exists as VOP3 only, under this 10-bit opcode.
+    Vop3(u16),
+}
+
+/// Properties of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flags(u16);
+
+impl Flags {
+    /// A VOP1 or VOP2 instruction without a VOP3 form.
+    pub const SHORT_ONLY: Flags = Flags(1);
+    /// 16-bit operands select a register's half by the register number (gfx11 and later).
+    pub const TRUE16: Flags = Flags(2);
+    /// DS with two offsets of 8 bits instead of one of 16.
+    pub const TWO_OFFSETS: Flags = Flags(4);
+    /// No DPP form.
+    pub const NO_DPP: Flags = Flags(8);
+    /// No SDWA form.
+    pub const NO_SDWA: Flags = Flags(16);
+    /// VOP3P on gfx9: a matrix operation, or a move to or from accumulation registers.
+    pub const MATRIX: Flags = Flags(32);
+
+    /// Whether all of `other` is set.
+    pub const fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// One operand as the instruction list describes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OperandDesc {
+    /// Where the encoding holds it.
+    pub field: Field,
+    /// What it holds.
+    pub ty: Type,
+    /// Whether it is read, written or both.
+    pub dir: Dir,
+}
+
+/// Read or written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dir {
+    /// Source.
+    Read,
+    /// Destination.
+    Write,
+    /// Both, as in `v_fmac_f32`.
+    ReadWrite,
+}
+
+/// Where an operand stands in an encoding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Field {
+    /// SDST or VDST (SMEM: SDATA; buffers: VDATA).
+    Dst,
+    /// VDST holding a scalar register, as in `v_readlane_b32`.
+    ScalarDst,
+    /// VDST holding an accumulation register.
+    AccDst,
+    /// A lane mask written: SDST of VOP3B, VDST of a VOP3 compare; VCC in 32-bit encodings.
+    MaskDst,
+    /// A lane mask written by `v_cmpx`: as [`Field::MaskDst`] on gfx9, EXEC (unwritten in assembly) since gfx10.
+    CmpxDst,
+    /// SSRC0 or SRC0.
+    Src0,
+    /// SSRC1, SRC1 or VSRC1.
+    Src1,
+    /// SRC2. A lane mask in a 32-bit encoding is VCC.
+    Src2,
+    /// SRC0 holding an accumulation register.
+    AccSrc0,
+    /// The literal of `fmamk` and its kin.
+    Literal,
+    /// SIMM16 (or SDATA, for `s_atc_probe`), in the sense given.
+    Imm(ImmKind),
+    /// SMEM: SBASE.
+    Base,
+    /// SMEM and buffers: SOFFSET.
+    Soffset,
+    /// ADDR or VADDR.
+    Addr,
+    /// DATA, DATA0, VDATA or SDATA as a source.
+    Data,
+    /// DATA1.
+    Data1,
+    /// Flat atomics: VDST, present only if the value before is returned.
+    Ret,
+    /// FLAT: SADDR.
+    Saddr,
+    /// Buffers: SRSRC.
+    Rsrc,
+}
+
+/// What an immediate field means, which is also how assembly writes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ImmKind {
+    /// A number in hexadecimal.
+    Hex,
+    /// A number in decimal.
+    Dec,
+    /// A number that assembly leaves out if it is zero.
+    Optional,
+    /// A distance in dwords from the end of the instruction.
+    Branch,
+    /// `s_waitcnt` counters.
+    Waitcnt,
+    /// A message.
+    Message,
+    /// A hardware register with bit offset and size.
+    Hwreg,
+    /// VGPR index modes.
+    GprIndex,
+    /// `s_waitcnt_depctr` counters.
+    Depctr,
+    /// `s_delay_alu` distances.
+    Delay,
+    /// A code version.
+    Version,
+}
+
+/// What an operand holds: a number format and, with it, the width.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[allow(missing_docs)] // the names are the manuals' own
+pub enum Type {
+    B16,
+    U16,
+    I16,
+    F16,
+    Bf16,
+    B32,
+    U32,
+    I32,
+    F32,
+    B64,
+    U64,
+    I64,
+    F64,
+    B96,
+    B128,
+    B160,
+    B192,
+    B256,
+    B512,
+    B1024,
+    /// Two halves in a dword.
+    PkU16,
+    PkI16,
+    PkF16,
+    PkBf16,
+    /// Two dwords in a register pair.
+    PkF32,
+    PkB32,
+    /// A matrix spread over the wave: eight registers in wave32, four in wave64.
+    W256,
+    /// A lane mask: 32 or 64 bits by wave size.
+    Mask,
+    /// An immediate.
+    Imm,
+}
+
+impl Type {
+    /// Width in 32-bit registers, in a wave of the size given.
+    pub const fn dwords(self, lanes: Lanes) -> u8 {
+        match self {
+            Type::Mask => lanes as u8 / 32,
+            Type::W256 => (256 / lanes as u16) as u8,
+            Type::B16 | Type::U16 | Type::I16 | Type::F16 | Type::Bf16 => 1,
+            Type::B32 | Type::U32 | Type::I32 | Type::F32 => 1,
+            Type::PkU16 | Type::PkI16 | Type::PkF16 | Type::PkBf16 => 1,
+            Type::B64 | Type::U64 | Type::I64 | Type::F64 | Type::PkF32 | Type::PkB32 => 2,
+            Type::B96 => 3,
+            Type::B128 => 4,
+            Type::B160 => 5,
+            Type::B192 => 6,
+            Type::B256 => 8,
+            Type::B512 => 16,
+            Type::B1024 => 32,
+            Type::Imm => 0,
+        }
+    }
+
+    /// Whether the operand is a single 16-bit value in a 32-bit register.
+    pub const fn is_16(self) -> bool {
+        matches!(
+            self,
+            Type::B16 | Type::U16 | Type::I16 | Type::F16 | Type::Bf16
+        )
+    }
+
+    /// Whether the operand is a floating-point number (or several).
+    pub const fn is_float(self) -> bool {
+        matches!(
+            self,
+            Type::F16
+                | Type::Bf16
+                | Type::F32
+                | Type::F64
+                | Type::PkF16
+                | Type::PkBf16
+                | Type::PkF32
+        )
+    }
+}
+
+impl Row {
+    pub(super) const fn new(
+        op: Op,
+        mnemonic: &'static str,
+        format: Format,
+        codes: [Code; 5],
+        operands: &'static [OperandDesc],
+    ) -> Row {
+        Row {
+            op,
+            mnemonic,
+            format,
+            codes,
+            operands,
+            renamed: [None; 2],
+            on: ArchSet::ALL,
+            flags: Flags(0),
+        }
+    }
+
+    const fn rename(mut self, from: Column, name: &'static str) -> Row {
+        match self.renamed[0] {
+            None => self.renamed[0] = Some((from, name)),
+            Some(_) => self.renamed[1] = Some((from, name)),
+        }
+        self
+    }
+
+    /// The name since gfx10.
+    pub(super) const fn gfx10(self, name: &'static str) -> Row {
+        self.rename(Column::Gfx10, name)
+    }
+
+    /// The name since gfx11.
+    pub(super) const fn gfx11(self, name: &'static str) -> Row {
+        self.rename(Column::Gfx11, name)
+    }
+
+    /// The name since gfx12.
+    pub(super) const fn gfx12(self, name: &'static str) -> Row {
+        self.rename(Column::Gfx12, name)
+    }
+
+    /// Only the processors given have it, of those whose column shows an opcode.
+    pub(super) const fn on(mut self, set: ArchSet) -> Row {
+        self.on = set;
+        self
+    }
+
+    /// Adds a property.
+    pub(super) const fn is(mut self, flag: Flags) -> Row {
+        self.flags = Flags(self.flags.0 | flag.0);
+        self
+    }
+
+    /// The opcode on `arch`.
+    pub const fn code(&self, arch: Arch) -> Code {
+        if self.on.has(arch) {
+            self.codes[arch.column() as usize]
+        } else {
+            Code::Absent
+        }
+    }
+
+    /// The mnemonic on `arch`, without `_e32` and `_e64`.
+    pub fn mnemonic_on(&self, arch: Arch) -> &'static str {
+        let since =
+            |r: &Option<(Column, &'static str)>| r.filter(|(from, _)| arch.column() >= *from);
+        let latest = self.renamed.iter().rev().find_map(since);
+        latest.map_or(self.mnemonic, |(_, name)| name)
+    }
+
+    /// The operands in assembly order.
+    pub const fn operands(&self) -> &'static [OperandDesc] {
+        self.operands
+    }
+}
+
+/// The words that rows write for their operands.
+#[allow(missing_docs)]
+pub(super) mod field {
+    use super::{Dir, Field, ImmKind, OperandDesc, Type};
+
+    macro_rules! fields {
+        ($($name:ident $field:expr, $dir:ident;)*) => { $(
+            pub const fn $name(ty: Type) -> OperandDesc {
+                OperandDesc { field: $field, ty, dir: Dir::$dir }
+            }
+        )* };
+    }
+
+    fields! {
+        d       Field::Dst,       Write;
+        m       Field::Dst,       ReadWrite;
+        r       Field::Dst,       Read;
+        sdst    Field::ScalarDst, Write;
+        acc     Field::AccDst,    Write;
+        mask    Field::MaskDst,   Write;
+        maskx   Field::CmpxDst,   Write;
+        a       Field::Src0,      Read;
+        b       Field::Src1,      Read;
+        c       Field::Src2,      Read;
+        am      Field::Src0,      ReadWrite;
+        aacc    Field::AccSrc0,   Read;
+        lit     Field::Literal,   Read;
+        base    Field::Base,      Read;
+        soff    Field::Soffset,   Read;
+        addr    Field::Addr,      Read;
+        v       Field::Data,      Read;
+        w       Field::Data1,     Read;
+        ret     Field::Ret,       Write;
+        saddr   Field::Saddr,     Read;
+        rsrc    Field::Rsrc,      Read;
+        hex     Field::Imm(ImmKind::Hex),      Read;
+        dec     Field::Imm(ImmKind::Dec),      Read;
+        opt     Field::Imm(ImmKind::Optional), Read;
+        label   Field::Imm(ImmKind::Branch),   Read;
+        waitcnt Field::Imm(ImmKind::Waitcnt),  Read;
+        message Field::Imm(ImmKind::Message),  Read;
+        hwreg   Field::Imm(ImmKind::Hwreg),    Read;
+        gpridx  Field::Imm(ImmKind::GprIndex), Read;
+        depctr  Field::Imm(ImmKind::Depctr),   Read;
+        delay   Field::Imm(ImmKind::Delay),    Read;
+        version Field::Imm(ImmKind::Version),  Read;
+    }
+}

@@ -1,0 +1,118 @@
+//! Instructions to assembly, as llvm-objdump writes them.
+
+mod imm;
+mod modifiers;
+mod operand;
+
+use core::fmt::{self, Display, Formatter};
+
+use super::list::vopd::DUALS;
+use super::row::{Code, Flags};
+use super::{Arch, Field, Format, Inst, Lanes, Op, Operand, OperandDesc, Row};
+
+/// An instruction as assembly text; see [`Inst::text`].
+pub struct Text<'a> {
+    inst: &'a Inst,
+    arch: Arch,
+    lanes: Lanes,
+}
+
+impl Inst {
+    /// The instruction as assembly. `arch` must be the one that it was decoded for; `lanes` decides how lane
+    /// masks are written (`vcc` or `vcc_lo`).
+    pub fn text(&self, arch: Arch, lanes: Lanes) -> Text<'_> {
+        Text {
+            inst: self,
+            arch,
+            lanes,
+        }
+    }
+}
+
+impl Display for Text<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Text { inst, arch, .. } = *self;
+        if let Some(op_y) = inst.op_y {
+            f.write_str(self.dual_mnemonic(inst.op))?;
+            self.operands(f, inst.op, 0)?;
+            write!(f, " :: {}", self.dual_mnemonic(op_y))?;
+            return self.operands(f, op_y, 4);
+        }
+        f.write_str(inst.op.row().mnemonic_on(arch))?;
+        f.write_str(self.suffix())?;
+        self.operands(f, inst.op, 0)?;
+        self.modifiers(f)
+    }
+}
+
+impl Text<'_> {
+    fn row(&self) -> &'static Row {
+        self.inst.op.row()
+    }
+
+    fn dual_mnemonic(&self, op: Op) -> &'static str {
+        let dual = DUALS.iter().find(|d| d.op == op);
+        dual.map_or("", |d| {
+            if self.arch.is_gfx12_plus() {
+                d.mnemonic_gfx12
+            } else {
+                d.mnemonic
+            }
+        })
+    }
+
+    /// What tells the forms of a vector instruction apart. Instructions with a single form have no suffix.
+    fn suffix(&self) -> &'static str {
+        let Inst { format, mods, .. } = self.inst;
+        let row = self.row();
+        match format {
+            _ if row.operands().is_empty() => "",
+            _ if mods.sdwa.is_some() => "_sdwa",
+            Format::Vop1 | Format::Vop2 | Format::Vopc if mods.dpp.is_some() => "_dpp",
+            Format::Vop3 | Format::Vop3p if mods.dpp.is_some() => "_e64_dpp",
+            Format::Vop1 | Format::Vop2 | Format::Vopc if !row.flags.has(Flags::SHORT_ONLY) => {
+                "_e32"
+            }
+            Format::Vop1 | Format::Vop2 if row.flags.has(Flags::TRUE16) => "_e32",
+            Format::Vop3
+                if matches!(row.code(self.arch), Code::Own(_)) && row.format != Format::Vop3 =>
+            {
+                "_e64"
+            }
+            _ => "",
+        }
+    }
+
+    /// Operands of `op`, which stand in the instruction from index `first` on.
+    fn operands(&self, f: &mut Formatter<'_>, op: Op, first: usize) -> fmt::Result {
+        let operands = &self.inst.operands[first..];
+        let mut separator = " ";
+        for (index, (operand, desc)) in operands.iter().zip(op.row().operands()).enumerate() {
+            if self.is_unwritten(index, *operand, desc.field) {
+                continue;
+            }
+            f.write_str(separator)?;
+            separator = ", ";
+            let desc = OperandDesc {
+                ty: self.inst.operand_type(first + index),
+                ..*desc
+            };
+            self.operand(f, *operand, &desc)?;
+        }
+        Ok(())
+    }
+
+    /// Whether assembly leaves an operand out.
+    fn is_unwritten(&self, index: usize, operand: Operand, field: Field) -> bool {
+        let Inst { format, mods, .. } = self.inst;
+        match field {
+            Field::CmpxDst => self.arch.is_gfx10_plus(),
+            Field::Ret => operand == Operand::None,
+            Field::Imm(super::ImmKind::Optional) => operand == Operand::Imm(0),
+            Field::Dst if *format == Format::Mubuf => operand == Operand::None,
+            Field::Src2 if *format == Format::Vopd => true,
+            // Opaque sources of packed conversions and the like are never left out.
+            _ => mods.lds && index == 0 && *format == Format::Mubuf && operand == Operand::None,
+        }
+    }
+}

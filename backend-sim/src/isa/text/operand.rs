@@ -1,0 +1,202 @@
+//! Operands as text.
+
+use core::fmt::{self, Formatter};
+
+use super::super::row::Flags;
+use super::super::{
+    Column, Field, Format, ImmKind, InlineFloat, Lanes, Operand, OperandDesc, Type,
+};
+use super::{Text, imm};
+
+impl Text<'_> {
+    pub(super) fn operand(
+        &self,
+        f: &mut Formatter<'_>,
+        operand: Operand,
+        desc: &OperandDesc,
+    ) -> fmt::Result {
+        match desc.field {
+            Field::Src0 => self.modified(f, operand, desc.ty, 0)?,
+            Field::Src1 => self.modified(f, operand, desc.ty, 1)?,
+            Field::Src2 => self.modified(f, operand, desc.ty, 2)?,
+            Field::Imm(kind) => return self.immediate(f, operand, kind),
+            Field::Soffset if self.inst.format == Format::Smem => {
+                return self.smem_offset(f, operand);
+            }
+            Field::Saddr | Field::Addr if operand == Operand::None => return f.write_str("off"),
+            _ => self.plain(f, operand, desc.ty)?,
+        }
+        if self.row().flags.has(Flags::TRUE16) && matches!(operand, Operand::Vgpr(_)) {
+            let bit = if desc.field == Field::Dst { 3 } else { 0 };
+            return f.write_str(if self.inst.mods.op_sel >> bit & 1 == 1 {
+                ".h"
+            } else {
+                ".l"
+            });
+        }
+        Ok(())
+    }
+
+    /// A source with what its modifiers do to it.
+    fn modified(
+        &self,
+        f: &mut Formatter<'_>,
+        operand: Operand,
+        ty: Type,
+        index: u8,
+    ) -> fmt::Result {
+        let mods = &self.inst.mods;
+        let bit = |mask: u8| mask >> index & 1 == 1;
+        if mods.sdwa.is_some_and(|sdwa| bit(sdwa.sext)) {
+            f.write_str("sext(")?;
+            self.plain(f, operand, ty)?;
+            return f.write_str(")");
+        }
+        // Packed operations list their modifiers at the end; the mixed-precision ones keep ABS in NEG_HI.
+        let (neg, abs) = match self.inst.format {
+            Format::Vop3p if self.is_mix() => (bit(mods.neg), bit(mods.neg_hi)),
+            Format::Vop3p => (false, false),
+            _ => (bit(mods.neg), bit(mods.abs)),
+        };
+        // -1 is an inline constant; minus 1 is written neg(1).
+        let constant = matches!(
+            operand,
+            Operand::Int(_) | Operand::Float(_) | Operand::Literal(_)
+        );
+        let (open, close) = match (neg, abs) {
+            (true, false) if constant => ("neg(", ")"),
+            (true, false) => ("-", ""),
+            (true, true) => ("-|", "|"),
+            (false, true) => ("|", "|"),
+            (false, false) => ("", ""),
+        };
+        f.write_str(open)?;
+        self.plain(f, operand, ty)?;
+        f.write_str(close)
+    }
+
+    pub(super) fn is_mix(&self) -> bool {
+        let name = self.row().mnemonic;
+        name.starts_with("v_fma_mix") || name.starts_with("v_mad_mix")
+    }
+
+    pub(super) fn plain(&self, f: &mut Formatter<'_>, operand: Operand, ty: Type) -> fmt::Result {
+        let dwords = ty.dwords(self.lanes);
+        let pair = dwords >= 2;
+        let named = |single: &'static str, double: &'static str| if pair { double } else { single };
+        match operand {
+            Operand::None => f.write_str("off"),
+            Operand::Sgpr(n) => registers(f, "s", n, dwords),
+            Operand::Vgpr(n) => registers(f, "v", n, dwords),
+            Operand::Acc(n) => registers(f, "a", n, dwords),
+            Operand::Ttmp(n) => registers(f, "ttmp", n, dwords),
+            Operand::FlatScratchLo => f.write_str(named("flat_scratch_lo", "flat_scratch")),
+            Operand::FlatScratchHi => f.write_str("flat_scratch_hi"),
+            Operand::XnackMaskLo => f.write_str(named("xnack_mask_lo", "xnack_mask")),
+            Operand::XnackMaskHi => f.write_str("xnack_mask_hi"),
+            Operand::VccLo => f.write_str(named("vcc_lo", "vcc")),
+            Operand::VccHi => f.write_str("vcc_hi"),
+            Operand::M0 => f.write_str("m0"),
+            Operand::Null => f.write_str("null"),
+            Operand::ExecLo => f.write_str(named("exec_lo", "exec")),
+            Operand::ExecHi => f.write_str("exec_hi"),
+            Operand::Vccz => f.write_str("src_vccz"),
+            Operand::Execz => f.write_str("src_execz"),
+            Operand::Scc => f.write_str("src_scc"),
+            Operand::SharedBase => f.write_str("src_shared_base"),
+            Operand::SharedLimit => f.write_str("src_shared_limit"),
+            Operand::PrivateBase => f.write_str("src_private_base"),
+            Operand::PrivateLimit => f.write_str("src_private_limit"),
+            Operand::PopsExitingWaveId => f.write_str("src_pops_exiting_wave_id"),
+            Operand::LdsDirect => f.write_str("src_lds_direct"),
+            Operand::Int(n) => write!(f, "{n}"),
+            Operand::Float(constant) => f.write_str(inline_float(constant, ty)),
+            Operand::Literal(value) => literal(f, value, ty),
+            Operand::Imm(value) => write!(f, "{value}"),
+        }
+    }
+
+    fn immediate(&self, f: &mut Formatter<'_>, operand: Operand, kind: ImmKind) -> fmt::Result {
+        let Operand::Imm(value) = operand else {
+            return self.plain(f, operand, Type::Imm);
+        };
+        let value = value as u32 & 0xffff;
+        match kind {
+            ImmKind::Hex => write!(f, "{value:#x}"),
+            ImmKind::Dec | ImmKind::Optional | ImmKind::Branch => write!(f, "{value}"),
+            ImmKind::Waitcnt => imm::waitcnt(f, self.arch, value),
+            ImmKind::Message => imm::message(f, self.arch, value, self.inst.format == Format::Sop1),
+            ImmKind::Hwreg => imm::hwreg(f, self.arch, value),
+            ImmKind::GprIndex => imm::gpr_index(f, value),
+            ImmKind::Depctr => imm::depctr(f, value),
+            ImmKind::Delay => imm::delay(f, value),
+            ImmKind::Version => imm::version(f, value),
+        }
+    }
+
+    /// The offset of a scalar memory access: a register, a number, or both.
+    fn smem_offset(&self, f: &mut Formatter<'_>, register: Operand) -> fmt::Result {
+        let offset = self.inst.mods.offset;
+        if register == Operand::None {
+            if offset == 0 && matches!(self.arch.column(), Column::Gfx10 | Column::Gfx11) {
+                return f.write_str("null");
+            }
+            return hex(f, offset);
+        }
+        self.plain(f, register, Type::U32)?;
+        if offset != 0 || self.inst.mods.soffset_en {
+            f.write_str(" offset:")?;
+            hex(f, offset)?;
+        }
+        Ok(())
+    }
+}
+
+/// A signed number in hexadecimal.
+pub(super) fn hex(f: &mut Formatter<'_>, value: i32) -> fmt::Result {
+    if value < 0 {
+        write!(f, "-{:#x}", value.unsigned_abs())
+    } else {
+        write!(f, "{value:#x}")
+    }
+}
+
+fn registers(f: &mut Formatter<'_>, file: &str, first: u8, dwords: u8) -> fmt::Result {
+    match dwords {
+        0 | 1 => write!(f, "{file}{first}"),
+        _ => write!(
+            f,
+            "{file}[{first}:{}]",
+            u16::from(first) + u16::from(dwords) - 1
+        ),
+    }
+}
+
+/// A literal that an inline constant could have named is written as that constant.
+fn literal(f: &mut Formatter<'_>, value: u32, ty: Type) -> fmt::Result {
+    let wide = ty.dwords(Lanes::W64) > 1;
+    if (-16..=64).contains(&(value as i32)) && !(wide && value > 64) {
+        return write!(f, "{}", value as i32);
+    }
+    match InlineFloat::ALL.iter().find(|c| c.f32_bits() == value) {
+        Some(constant) if !wide => f.write_str(inline_float(*constant, ty)),
+        _ => write!(f, "{value:#x}"),
+    }
+}
+
+fn inline_float(constant: InlineFloat, ty: Type) -> &'static str {
+    match constant {
+        InlineFloat::Half => "0.5",
+        InlineFloat::NegHalf => "-0.5",
+        InlineFloat::One => "1.0",
+        InlineFloat::NegOne => "-1.0",
+        InlineFloat::Two => "2.0",
+        InlineFloat::NegTwo => "-2.0",
+        InlineFloat::Four => "4.0",
+        InlineFloat::NegFour => "-4.0",
+        InlineFloat::InvTwoPi if matches!(ty, Type::B64 | Type::U64 | Type::I64 | Type::F64) => {
+            "0.15915494309189532"
+        }
+        InlineFloat::InvTwoPi => "0.15915494",
+    }
+}

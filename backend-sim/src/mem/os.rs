@@ -1,0 +1,188 @@
+//! Host memory from the operating system: ranges of one memory file, so that a bank can be
+//! mapped by other processes too.
+
+use super::PAGE_SIZE;
+use super::host::{Block, HostMemory, HostMemoryError};
+use crate::sync::Mutex;
+use core::ptr::NonNull;
+use rustix::fd::OwnedFd;
+use rustix::fs::{FallocateFlags, MemfdFlags};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags};
+use std::collections::BTreeMap;
+
+/// Unmapped space on both sides of a block, in bytes: what a kernel that runs off the end by a
+/// wave's worth of vectors must still hit.
+const GUARD: usize = 64 << 10;
+
+/// Free ranges of the file.
+#[derive(Default, Debug)]
+struct File {
+    fd: Option<OwnedFd>,
+    end: u64,
+    /// Start to size. Never touching: neighbours are merged.
+    free: BTreeMap<u64, u64>,
+}
+
+/// Host memory from the operating system.
+#[derive(Default, Debug)]
+pub struct OsMemory {
+    file: Mutex<File>,
+}
+
+impl OsMemory {
+    /// A source that has opened nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+fn os(call: &'static str, size: u64) -> impl Fn(Errno) -> HostMemoryError {
+    move |errno| HostMemoryError::Os {
+        call,
+        size,
+        errno: errno.raw_os_error(),
+    }
+}
+
+impl File {
+    /// Takes `size` bytes of the file; they read as zero.
+    fn take(&mut self, size: u64) -> Result<u64, HostMemoryError> {
+        let fitting = self
+            .free
+            .iter()
+            .filter(|(_, free)| **free >= size)
+            .min_by_key(|(_, free)| **free)
+            .map(|(start, free)| (*start, *free));
+        if let Some((start, free)) = fitting {
+            self.free.remove(&start);
+            if free > size {
+                self.free.insert(start + size, free - size);
+            }
+            return Ok(start);
+        }
+        let fd = match &self.fd {
+            Some(fd) => fd,
+            None => {
+                let fd = rustix::fs::memfd_create("rukh-sim", MemfdFlags::CLOEXEC)
+                    .map_err(os("memfd_create", size))?;
+                self.fd.insert(fd)
+            }
+        };
+        let start = self.end;
+        let end = start
+            .checked_add(size)
+            .ok_or(HostMemoryError::Exhausted { size })?;
+        rustix::fs::ftruncate(fd, end).map_err(os("ftruncate", size))?;
+        self.end = end;
+        Ok(start)
+    }
+
+    fn give_back(&mut self, start: u64, size: u64) {
+        let Some(fd) = &self.fd else { return };
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        if rustix::fs::fallocate(fd, flags, start, size).is_err() {
+            // The bytes may still be there: never hand them out again.
+            return;
+        }
+        let (mut start, mut size) = (start, size);
+        if let Some((before, free)) = self.free.range(..start).next_back() {
+            let (before, free) = (*before, *free);
+            if before + free == start {
+                self.free.remove(&before);
+                start = before;
+                size += free;
+            }
+        }
+        if let Some(free) = self.free.remove(&(start + size)) {
+            size += free;
+        }
+        self.free.insert(start, size);
+    }
+}
+
+// SAFETY: a block is a shared mapping of a range of the file that `take` gives to one block at a
+// time and that is empty (a hole, zero) then; it stands inside a reservation with GUARD bytes without
+// access on both sides, until `release` unmaps all of it.
+unsafe impl HostMemory for OsMemory {
+    fn allocate(&self, size: u64, align: u64) -> Result<Block, HostMemoryError> {
+        let exhausted = HostMemoryError::Exhausted { size };
+        let slack = if align > PAGE_SIZE { align } else { 0 };
+        let span = usize::try_from(size)
+            .ok()
+            .and_then(|n| n.checked_add(2 * GUARD))
+            .and_then(|n| n.checked_add(usize::try_from(slack).ok()?))
+            .ok_or(exhausted)?;
+        let mut file = self.file.lock();
+        let start = file.take(size)?;
+        let mapped = (|| {
+            // SAFETY: a new mapping at an address of the kernel's choice touches nothing of ours.
+            let reserved = unsafe {
+                rustix::mm::mmap_anonymous(
+                    core::ptr::null_mut(),
+                    span,
+                    ProtFlags::empty(),
+                    MapFlags::PRIVATE | MapFlags::NORESERVE,
+                )
+            }
+            .map_err(os("mmap", size))?
+            .cast::<u8>();
+            let first = reserved.addr() + GUARD;
+            let base = if slack == 0 {
+                first
+            } else {
+                first.next_multiple_of(align as usize)
+            };
+            let host = reserved.with_addr(base);
+            let fd = file.fd.as_ref().ok_or(exhausted)?;
+            // SAFETY: the range lies inside the reservation that was just made.
+            let mapping = unsafe {
+                rustix::mm::mmap(
+                    host.cast(),
+                    size as usize,
+                    ProtFlags::READ | ProtFlags::WRITE,
+                    MapFlags::SHARED | MapFlags::FIXED | MapFlags::NORESERVE,
+                    fd,
+                    start,
+                )
+            };
+            if let Err(errno) = mapping {
+                // SAFETY: the reservation is ours and nothing uses it.
+                let _ = unsafe { rustix::mm::munmap(reserved.cast(), span) };
+                return Err(os("mmap", size)(errno));
+            }
+            // What the alignment left over beyond the guards goes back.
+            let unused = base - GUARD - reserved.addr();
+            if unused > 0 {
+                // SAFETY: the head of our reservation, before the guard.
+                let _ = unsafe { rustix::mm::munmap(reserved.cast(), unused) };
+            }
+            let tail = base + size as usize + GUARD;
+            let end = reserved.addr() + span;
+            if tail < end {
+                // SAFETY: the tail of our reservation, after the guard.
+                let _ = unsafe { rustix::mm::munmap(reserved.with_addr(tail).cast(), end - tail) };
+            }
+            NonNull::new(host).ok_or(exhausted)
+        })();
+        match mapped {
+            Ok(host) => Ok(Block {
+                host,
+                size,
+                token: start,
+            }),
+            Err(error) => {
+                file.give_back(start, size);
+                Err(error)
+            }
+        }
+    }
+
+    unsafe fn release(&self, block: Block, _align: u64) {
+        let start = block.host.as_ptr().wrapping_sub(GUARD);
+        // SAFETY: the caller gives back a block of `allocate`: the mapping and its two guards are
+        // ours and nothing touches them any more.
+        let _ = unsafe { rustix::mm::munmap(start.cast(), block.size as usize + 2 * GUARD) };
+        self.file.lock().give_back(block.token, block.size);
+    }
+}

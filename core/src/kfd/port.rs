@@ -1,0 +1,185 @@
+//! The seam to the system that a KFD backend stands on.
+
+use super::uapi::{GetVersion, Ioctl};
+use core::ptr::NonNull;
+use thiserror_no_std::Error;
+
+/// A file that a port has opened.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct KfdFile(pub i32);
+
+/// Why the system refused.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum PortError {
+    /// A file could not be opened or read.
+    #[error("{path}: errno {errno}")]
+    File {
+        /// Its path, cut to 96 bytes.
+        path: heapless::String<96>,
+        /// What the system answered.
+        errno: i32,
+    },
+    /// An ioctl failed.
+    #[error("ioctl {name} failed with errno {errno}")]
+    Ioctl {
+        /// Its name.
+        name: &'static str,
+        /// What the system answered.
+        errno: i32,
+    },
+    /// Memory could not be mapped.
+    #[error("mapping {size} bytes at offset {offset:#x} failed with errno {errno}")]
+    Map {
+        /// Size in bytes.
+        size: usize,
+        /// Offset in the file.
+        offset: u64,
+        /// What the system answered.
+        errno: i32,
+    },
+}
+crate::impl_error!(PortError);
+
+impl PortError {
+    /// An error of a file, from its path.
+    pub fn file(path: &str, errno: i32) -> Self {
+        let mut kept = heapless::String::new();
+        for c in path.chars() {
+            if kept.push(c).is_err() {
+                break;
+            }
+        }
+        Self::File { path: kept, errno }
+    }
+
+    /// What the system answered.
+    pub const fn errno(&self) -> i32 {
+        match self {
+            Self::File { errno, .. } | Self::Ioctl { errno, .. } | Self::Map { errno, .. } => {
+                *errno
+            }
+        }
+    }
+}
+
+/// Access to mapped memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Protection {
+    /// None: the addresses are taken, and that is all.
+    None,
+    /// Reads.
+    Read,
+    /// Reads and writes.
+    ReadWrite,
+}
+
+/// What to map.
+#[derive(Clone, Copy, Debug)]
+pub struct Mapping {
+    /// The file, or none for anonymous memory.
+    pub file: Option<KfdFile>,
+    /// Offset in the file; the upper bits choose doorbells, events or registers on `/dev/kfd`.
+    pub offset: u64,
+    /// Size in bytes.
+    pub size: usize,
+    /// Access.
+    pub protection: Protection,
+    /// Place it exactly here, over what is there.
+    pub fixed: Option<NonNull<u8>>,
+}
+
+/// Everything that a KFD backend asks of a system.
+///
+/// # Implementation safety
+/// A pointer from [`KfdPort::map`] must be valid for the mapping's access and size until it is
+/// unmapped, and [`KfdPort::ioctl_raw`] must not write outside of the argument and of what
+/// the argument points to.
+pub unsafe trait KfdPort: Send + Sync {
+    /// Opens a file for reading and writing, closed on exec.
+    ///
+    /// # Errors
+    /// [`PortError::File`].
+    fn open(&self, path: &str) -> Result<KfdFile, PortError>;
+
+    /// Closes a file.
+    fn close(&self, file: KfdFile);
+
+    /// Sends an ioctl. Interruptions (EINTR, EAGAIN) are the caller's business, since some ioctls
+    /// resume where they stopped.
+    ///
+    /// # Safety
+    /// Pointers inside the argument must be valid for what the ioctl does with them.
+    ///
+    /// # Errors
+    /// The errno.
+    unsafe fn ioctl_raw(&self, file: KfdFile, request: u32, argument: &mut [u8])
+    -> Result<(), i32>;
+
+    /// Maps memory.
+    ///
+    /// # Safety
+    /// With [`Mapping::fixed`], the range is the caller's to replace.
+    ///
+    /// # Errors
+    /// [`PortError::Map`].
+    unsafe fn map(&self, mapping: &Mapping) -> Result<NonNull<u8>, PortError>;
+
+    /// Unmaps memory.
+    ///
+    /// # Safety
+    /// The range was mapped by this port and nothing uses it any more.
+    unsafe fn unmap(&self, address: NonNull<u8>, size: usize);
+
+    /// Reads a topology file (a few KiB of text) into `buffer`; answers its length.
+    ///
+    /// # Errors
+    /// [`PortError::File`]; a file longer than the buffer is EFBIG (27).
+    fn read_file(&self, path: &str, buffer: &mut [u8]) -> Result<usize, PortError>;
+
+    /// Calls `visit` with the name of each entry of a directory, in no particular order.
+    ///
+    /// # Errors
+    /// [`PortError::File`].
+    fn list_directory(&self, path: &str, visit: &mut dyn FnMut(&str)) -> Result<(), PortError>;
+}
+
+const EINTR: i32 = 4;
+const EAGAIN: i32 = 11;
+
+/// Sends an ioctl, again when interrupted. For ioctls that start anew without harm.
+///
+/// # Safety
+/// Pointers inside the argument must be valid for what the ioctl does with them.
+///
+/// # Errors
+/// [`PortError::Ioctl`].
+pub unsafe fn call<P: KfdPort + ?Sized, A: Ioctl>(
+    port: &P,
+    file: KfdFile,
+    argument: &mut A,
+) -> Result<(), PortError> {
+    loop {
+        // SAFETY: the caller vouches for the pointers inside the argument; its bytes are exclusively ours.
+        match unsafe { port.ioctl_raw(file, A::INFO.request, argument.as_mut_bytes()) } {
+            Ok(()) => return Ok(()),
+            Err(EINTR | EAGAIN) => {}
+            Err(errno) => {
+                return Err(PortError::Ioctl {
+                    name: A::INFO.name,
+                    errno,
+                });
+            }
+        }
+    }
+}
+
+/// Asks for the interface's version.
+///
+/// # Errors
+/// [`PortError::Ioctl`].
+pub fn get_version<P: KfdPort + ?Sized>(port: &P, file: KfdFile) -> Result<GetVersion, PortError> {
+    let mut version = GetVersion::default();
+    // SAFETY: GET_VERSION's argument holds two numbers and no pointer.
+    unsafe { call(port, file, &mut version)? };
+    Ok(version)
+}

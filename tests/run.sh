@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# The test command of Rukh: `bash tests/run.sh [quick|full]`.
+#
+#   quick    unit and conformance tests, a small sample of the golden kernels (under 5 minutes)
+#   (none)   what CI runs: everything, the golden matrix as a pairwise sample seeded by the commit
+#   full     everything, the golden matrix whole, fuzz targets 30 s each
+#
+# RUKH_TEST_SEED overrides the seed of the sample. Nothing is skipped: a missing tool is installed from
+# Debian's packages or crates.io, or the run fails.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+mode=${1:-default}
+case $mode in quick | default | full) ;; *)
+  echo "usage: bash tests/run.sh [quick|full]" >&2
+  exit 2
+  ;;
+esac
+
+# The commit's hash seeds the sample, so that one commit always tests the same and the next one other pairs.
+export RUKH_TEST_SEED=${RUKH_TEST_SEED:-$((16#$(git rev-parse HEAD 2>/dev/null | cut -c1-8 || echo 1)))}
+export RUKH_TEST_MODE=$mode
+golden=target/golden
+started=$SECONDS
+
+stage() {
+  local name=$1 begun=$SECONDS
+  shift
+  echo "== $name"
+  "$@"
+  echo "== $name: passed in $((SECONDS - begun)) s"
+}
+
+install_tools() { bash tests/scripts/install.sh "$mode"; }
+
+lint() {
+  cargo fmt --all --check
+  cargo clippy --workspace --all-targets --locked -- -D warnings
+  cargo clippy -p rukh-core --no-default-features --locked -- -D warnings
+  cargo clippy -p rukh-backend-sim --no-default-features --locked -- -D warnings
+}
+
+build_golden() { bash tests/golden/build.sh --check && bash tests/golden/build.sh "$golden"; }
+unit_tests() { cargo test --workspace --locked; }
+golden_matrix() { RUKH_GOLDEN_DIR="$PWD/$golden" cargo test --release --locked -p rukh-tests --test golden -- --nocapture; }
+freestanding() { bash tests/scripts/freestanding.sh; }
+example() { cargo run --release --locked -p rukh-backend-sim --example vector_add; }
+c_clients() { bash tests/scripts/c_clients.sh; }
+rocminfo_run() { bash tests/scripts/rocminfo.sh; }
+fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 30 || echo 10)"; }
+docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
+
+stage "install tools" install_tools
+stage "lint" lint
+stage "build golden kernels" build_golden
+stage "unit and integration tests" unit_tests
+stage "golden kernels against the host ($mode, seed $RUKH_TEST_SEED)" golden_matrix
+if [ "$mode" != quick ]; then
+  stage "tier 0 without std and alloc" freestanding
+  stage "example" example
+  stage "C clients" c_clients
+  stage "rocminfo" rocminfo_run
+  stage "documentation" docs
+  stage "fuzz targets" fuzz
+fi
+echo "== all stages of mode '$mode' passed in $((SECONDS - started)) s"

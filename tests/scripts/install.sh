@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Installs what the tests need from Debian's packages and crates.io: `install.sh [quick|default|full]`.
+set -euo pipefail
+packages=(clang-19 lld-19 llvm-19 gcc libc6-dev linux-libc-dev libhsa-runtime-dev rocminfo valgrind util-linux)
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "installing ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -q
+  apt-get install -q -y --no-install-recommends "${missing[@]}"
+fi
+for component in rustfmt clippy; do
+  cargo "${component/rustfmt/fmt}" --version >/dev/null || rustup component add "$component"
+done
+if [ "${1:-default}" != quick ] && ! cargo fuzz --version >/dev/null 2>&1; then
+  cargo install --locked cargo-fuzz
+fi

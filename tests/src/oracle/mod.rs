@@ -1,0 +1,8 @@
+//! What must hold for any input, as functions from bytes: the fuzz targets call them with what
+//! the fuzzer finds, ordinary tests with a fixed number of seeded cases.
+//!
+//! An oracle panics when the code under test breaks its promise; it returns when all is well,
+//! whether the input was accepted or refused.
+
+pub mod aql;
+pub mod rng;
