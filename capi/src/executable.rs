@@ -9,7 +9,8 @@ use crate::diag;
 use crate::entry::{Result, entry, not_yet};
 use crate::error::status_of_load;
 use crate::reader::SharedSource;
-use crate::runtime::{CodeMemory, State};
+use crate::code_memory::CodeMemory;
+use crate::runtime::State;
 use core::ffi::{c_char, c_void};
 use rukh_core::backend::AgentId;
 use rukh_core::loader::{

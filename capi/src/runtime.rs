@@ -5,6 +5,7 @@ use crate::abi::{
     Agent, CodeObject, CodeObjectReader, Executable, Isa, MemoryPool, Parts, Status,
     SystemEventCallback,
 };
+use crate::code_memory::CodeMemory;
 use crate::entry::Result;
 use crate::executable::ClientExecutable;
 use crate::queue::ClientQueues;
@@ -23,8 +24,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub type SystemBackend = dyn Backend;
 /// Core's runtime over it.
 pub type SystemRuntime = Runtime<SystemBackend>;
-/// Where executables get their memory.
-pub type CodeMemory = Arc<SystemRuntime>;
 
 /// A pointer that a client gave to be given back to it.
 #[derive(Clone, Copy, Debug)]
@@ -225,6 +224,6 @@ impl State {
 
     /// Where executables get their memory.
     pub fn code_memory(&self) -> CodeMemory {
-        self.runtime.clone()
+        CodeMemory(self.runtime.clone())
     }
 }
