@@ -54,7 +54,12 @@ fn find(state: &State, code_object: CodeObject, name: &str) -> Result<CodeSymbol
     })
 }
 
-fn symbol_info(symbol: &Symbol<'_>, attribute: SymbolInfo, place: AnyPlace) -> Result {
+fn symbol_info(
+    code: &Parsed<'_>,
+    symbol: &Symbol<'_>,
+    attribute: SymbolInfo,
+    place: AnyPlace,
+) -> Result {
     use SymbolInfo as S;
     let variable = symbol.kind == ParsedKind::Variable;
     let kernel = match &symbol.kind {
@@ -85,11 +90,12 @@ fn symbol_info(symbol: &Symbol<'_>, attribute: SymbolInfo, place: AnyPlace) -> R
         (S::KernelKernargSegmentSize, Some(kernel)) => place.put(kernel.kernarg_size),
         (S::KernelKernargSegmentAlignment, Some(_)) => place.put(KERNARG_SEGMENT_ALIGN),
         (S::KernelGroupSegmentSize, Some(kernel)) => place.put(kernel.group_segment_fixed_size),
-        (S::KernelPrivateSegmentSize, Some(kernel)) => {
-            place.put(kernel.private_segment_fixed_size)
-        }
+        (S::KernelPrivateSegmentSize, Some(kernel)) => place.put(kernel.private_segment_fixed_size),
         (S::KernelDynamicCallstack, Some(kernel)) => {
             place.put(kernel.properties.uses_dynamic_stack())
+        }
+        (S::KernelWavefrontSize, Some(kernel)) => {
+            place.put(kernel.wavefront_size(code.isa().processor()))
         }
         (S::KernelCallConvention | S::IndirectFunctionCallConvention, _) => place.put(0u32),
         // What only an executable knows, or another kind of symbol has.
@@ -168,7 +174,7 @@ entry! {
         let attribute = SymbolInfo::from_raw(attribute).ok_or(Status::INVALID_ARGUMENT)?;
         parsed(&source, |code| {
             let symbol = code.symbol(parts.sub).ok().flatten().filter(is_shown).ok_or(invalid)?;
-            symbol_info(&symbol, attribute, place)
+            symbol_info(code, &symbol, attribute, place)
         })
     }
 }

@@ -27,10 +27,7 @@ extern "C" fn loader_debug_state() {}
 export!(_amdgpu_r_debug);
 
 /// The list of loaded code objects.
-#[allow(
-    non_upper_case_globals,
-    reason = "debuggers look for this name"
-)]
+#[allow(non_upper_case_globals, reason = "debuggers look for this name")]
 #[unsafe(no_mangle)]
 pub static _amdgpu_r_debug: RDebug = RDebug {
     r_version: 11,

@@ -59,17 +59,27 @@ macro_rules! entry {
         /// Pointers are null or valid as the HSA specification of the function says.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> $crate::abi::Status {
-            $crate::entry::status(stringify!($name), || -> $crate::entry::Result { $body })
+            $crate::entry::run_status(stringify!($name), || -> $crate::entry::Result { $body })
         }
         $crate::entry::entry! { $($rest)* }
     };
 }
 pub(crate) use entry;
 
-/// Defines exports that answer a value or nothing. See the [module](self).
+/// Defines exports that answer a value or nothing, some of them under a deprecated name as well. See
+/// the [module](self).
 macro_rules! value {
     () => {};
-    ($(#[$meta:meta])* fn $name:ident $(alias $old:ident)? ($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block $($rest:tt)*) => {
+    ($(#[$meta:meta])* fn $name:ident alias $old:ident $args:tt $(-> $ret:ty)? $body:block $($rest:tt)*) => {
+        $crate::entry::value! {
+            $(#[$meta])*
+            fn $name $args $(-> $ret)? $body
+            #[doc = concat!("The deprecated name of [`", stringify!($name), "`].")]
+            fn $old $args $(-> $ret)? $body
+        }
+        $crate::entry::value! { $($rest)* }
+    };
+    ($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block $($rest:tt)*) => {
         $crate::entry::export!($name);
         $(#[$meta])*
         ///
@@ -77,19 +87,8 @@ macro_rules! value {
         /// Pointers are valid as the HSA specification of the function says.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
-            $crate::entry::value(stringify!($name), || { $body })
+            $crate::entry::run_value(stringify!($name), || $body)
         }
-        $(
-            $crate::entry::export!($old);
-            #[doc = concat!("The deprecated name of [`", stringify!($name), "`].")]
-            ///
-            /// # Safety
-            /// As there.
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $old($($arg: $ty),*) $(-> $ret)? {
-                $crate::entry::value(stringify!($old), || { $body })
-            }
-        )?
         $crate::entry::value! { $($rest)* }
     };
 }
@@ -133,7 +132,7 @@ macro_rules! not_yet {
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> $crate::abi::Status {
             static SAID: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
             let _ = ($($arg,)*);
-            $crate::entry::status(stringify!($name), || {
+            $crate::entry::run_status(stringify!($name), || {
                 $crate::state::open()?;
                 Err($crate::entry::not_implemented(
                     stringify!($name), $crate::abi::Status::$status, &SAID))
@@ -144,7 +143,7 @@ macro_rules! not_yet {
 pub(crate) use not_yet;
 
 /// Runs the inside of an entry that answers a status.
-pub fn status(name: &'static str, body: impl FnOnce() -> Result) -> Status {
+pub fn run_status(name: &'static str, body: impl FnOnce() -> Result) -> Status {
     match gather(name, body) {
         Ok(()) => Status::SUCCESS,
         Err(status) => status,
@@ -155,13 +154,15 @@ pub fn status(name: &'static str, body: impl FnOnce() -> Result) -> Status {
 /// panic hook has printed it.
 pub fn gather<T>(name: &'static str, body: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        diag::say(format_args!("{name}: internal error, answered HSA_STATUS_ERROR"));
+        diag::say(format_args!(
+            "{name}: internal error, answered HSA_STATUS_ERROR"
+        ));
         Err(Status::ERROR)
     })
 }
 
 /// Runs the inside of an entry that has no status to answer.
-pub fn value<T>(name: &'static str, body: impl FnOnce() -> Result<T>) -> T {
+pub fn run_value<T>(name: &'static str, body: impl FnOnce() -> Result<T>) -> T {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => value,
         Ok(Err(status)) => diag::fatal(format_args!("{name}: {status:?}")),
@@ -172,7 +173,9 @@ pub fn value<T>(name: &'static str, body: impl FnOnce() -> Result<T>) -> T {
 /// Says once that an export does nothing yet, and gives its status.
 pub fn not_implemented(name: &'static str, status: Status, said: &AtomicBool) -> Status {
     if !said.swap(true, Ordering::Relaxed) {
-        diag::say(format_args!("{name} is not implemented; it answers: {status:?}"));
+        diag::say(format_args!(
+            "{name} is not implemented; it answers: {status:?}"
+        ));
     }
     status
 }

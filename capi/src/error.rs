@@ -101,7 +101,7 @@ impl From<QueueError> for Status {
     fn from(error: QueueError) -> Self {
         match error {
             QueueError::NoAgent { .. } => Self::INVALID_AGENT,
-            QueueError::NotAGpu { .. } => Self::INVALID_QUEUE_CREATION,
+            QueueError::NotAGpu { .. } | QueueError::Unsupported(_) => Self::INVALID_QUEUE_CREATION,
             QueueError::BadSize { .. } => Self::INVALID_ARGUMENT,
             QueueError::TooLarge { .. }
             | QueueError::PrivateTooLarge { .. }

@@ -5,17 +5,17 @@ use crate::abi::{
     LoadedCodeObject, Parts, Profile, RoundingMode, Status,
 };
 use crate::arg::{Out, Text, Value};
+use crate::code_memory::CodeMemory;
 use crate::diag;
 use crate::entry::{Result, entry, not_yet};
 use crate::error::status_of_load;
 use crate::reader::SharedSource;
-use crate::code_memory::CodeMemory;
 use crate::runtime::State;
 use core::ffi::{c_char, c_void};
 use rukh_core::backend::AgentId;
 use rukh_core::loader::{
-    CodeObject as ParsedCodeObject, Executable as CoreExecutable, ExternalVariable, Frozen, Loading,
-    LoadError, LoadedCodeObject as CoreLoaded, LoadedSymbol, Scope,
+    CodeObject as ParsedCodeObject, Executable as CoreExecutable, ExternalVariable, Frozen,
+    LoadError, LoadedCodeObject as CoreLoaded, LoadedSymbol, Loading, Scope,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -109,7 +109,13 @@ impl ClientExecutable {
     }
 
     /// Loads a code object for an agent; gives its place among the loaded ones.
-    fn load(&self, state: &State, name: &str, agent: Agent, source: &SharedSource) -> Result<usize> {
+    fn load(
+        &self,
+        state: &State,
+        name: &str,
+        agent: Agent,
+        source: &SharedSource,
+    ) -> Result<usize> {
         let agent = state.agent(agent)?;
         let isa = agent.isa.ok_or(Status::INVALID_AGENT)?;
         let code = ParsedCodeObject::parse(source.bytes())

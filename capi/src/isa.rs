@@ -63,7 +63,10 @@ fn info(isa: CoreIsa, attribute: IsaInfo, index: u32, value: Value) -> Result {
 /// The lanes of the wavefronts that an ISA executes.
 fn wavefront_sizes(isa: &CoreIsa) -> Vec<u32> {
     let waves: WaveSizes = isa.processor().waves;
-    [32, 64].into_iter().filter(|&size| waves.supports(size)).collect()
+    [32, 64]
+        .into_iter()
+        .filter(|&size| waves.supports(size))
+        .collect()
 }
 
 entry! {

@@ -7,7 +7,7 @@ use crate::abi::{
 };
 use crate::arg::{Out, Value};
 use crate::callback::{each, stop_unless_success};
-use crate::entry::{Result, gather, status};
+use crate::entry::{Result, gather, run_status};
 use crate::executable::{LoadedFrom, loaded_handle};
 use crate::reader::{Origin, create_from_file_with_offset_size};
 use crate::runtime::State;
@@ -90,7 +90,7 @@ unsafe extern "C" fn query_host_address(
     device_address: *const c_void,
     host_address: Out<*const c_void>,
 ) -> Status {
-    status("hsa_ven_amd_loader_query_host_address", || {
+    run_status("hsa_ven_amd_loader_query_host_address", || {
         let state = open()?;
         if device_address.is_null() {
             return Err(Status::INVALID_ARGUMENT);
@@ -113,7 +113,7 @@ unsafe extern "C" fn query_segment_descriptors(
     segment_descriptors: Out<SegmentDescriptor>,
     num_segment_descriptors: Out<usize>,
 ) -> Status {
-    status("hsa_ven_amd_loader_query_segment_descriptors", || {
+    run_status("hsa_ven_amd_loader_query_segment_descriptors", || {
         let state = open()?;
         let count = num_segment_descriptors.required()?;
         let loaded = all_loaded(&state);
@@ -155,7 +155,7 @@ unsafe extern "C" fn query_executable(
     device_address: *const c_void,
     executable: Out<Executable>,
 ) -> Status {
-    status("hsa_ven_amd_loader_query_executable", || {
+    run_status("hsa_ven_amd_loader_query_executable", || {
         let state = open()?;
         if device_address.is_null() {
             return Err(Status::INVALID_ARGUMENT);
@@ -166,7 +166,11 @@ unsafe extern "C" fn query_executable(
             .iter()
             .find(|(_, _, object, _)| contains(object, address))
             .map(|(parts, ..)| *parts);
-        place.put(parts.and_then(Executable::from_parts).ok_or(Status::INVALID_ARGUMENT)?);
+        place.put(
+            parts
+                .and_then(Executable::from_parts)
+                .ok_or(Status::INVALID_ARGUMENT)?,
+        );
         Ok(())
     })
 }
@@ -202,7 +206,7 @@ unsafe extern "C" fn loaded_code_object_get_info(
     attribute: u32,
     value: Value,
 ) -> Status {
-    status("hsa_ven_amd_loader_loaded_code_object_get_info", || {
+    run_status("hsa_ven_amd_loader_loaded_code_object_get_info", || {
         let state = open()?;
         let invalid = Status::INVALID_CODE_OBJECT;
         let parts = loaded_code_object.parts().ok_or(invalid)?;
@@ -213,9 +217,7 @@ unsafe extern "C" fn loaded_code_object_get_info(
         let place = value.required()?;
         let origin = &from.source.origin;
         match LoadedInfo::from_raw(attribute).ok_or(Status::INVALID_ARGUMENT)? {
-            LoadedInfo::Executable => {
-                place.put(Executable::from_parts(executable).ok_or(invalid)?)
-            }
+            LoadedInfo::Executable => place.put(Executable::from_parts(executable).ok_or(invalid)?),
             LoadedInfo::Kind => place.put(LoadedKind::Agent as u32),
             LoadedInfo::Agent => place.put(state.agent_handle(from.agent)?),
             LoadedInfo::CodeObjectStorageType => place.put(storage(origin) as u32),

@@ -50,7 +50,9 @@ pub struct ClientQueues {
 
 impl ClientQueues {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<usize, Arc<ClientQueue>>> {
-        self.by_address.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_address
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a queue; gives what the client calls it.
@@ -65,7 +67,10 @@ impl ClientQueues {
     /// INVALID_ARGUMENT for null, INVALID_QUEUE.
     pub fn get(&self, queue: QueuePtr) -> Result<Arc<ClientQueue>> {
         let address = queue.address()?.addr().get();
-        self.lock().get(&address).cloned().ok_or(Status::INVALID_QUEUE)
+        self.lock()
+            .get(&address)
+            .cloned()
+            .ok_or(Status::INVALID_QUEUE)
     }
 
     fn remove(&self, queue: QueuePtr) -> Result<Arc<ClientQueue>> {
@@ -182,4 +187,3 @@ entry! {
         }
     }
 }
-

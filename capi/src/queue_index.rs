@@ -47,8 +47,7 @@ impl QueuePtr {
 
 fn cas(queue: QueuePtr, expected: u64, new: u64, order: MemoryOrder) -> Result<u64> {
     let index = queue.write_index()?;
-    let (Ok(found) | Err(found)) =
-        index.compare_exchange(expected, new, order.rmw(), order.load());
+    let (Ok(found) | Err(found)) = index.compare_exchange(expected, new, order.rmw(), order.load());
     Ok(found)
 }
 

@@ -139,7 +139,13 @@ impl Origin {
                 let mut uri = String::from("file://");
                 for byte in path.as_os_str().as_encoded_bytes() {
                     match byte {
-                        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_'
+                        b'A'..=b'Z'
+                        | b'a'..=b'z'
+                        | b'0'..=b'9'
+                        | b'/'
+                        | b'.'
+                        | b'-'
+                        | b'_'
                         | b'~' => uri.push(char::from(*byte)),
                         _ => uri.push_str(&format!("%{byte:02X}")),
                     }
@@ -191,7 +197,7 @@ pub unsafe extern "C" fn create_from_file_with_offset_size(
     size: usize,
     code_object_reader: Out<CodeObjectReader>,
 ) -> Status {
-    crate::entry::status(
+    crate::entry::run_status(
         "hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size",
         || {
             let state = crate::state::open()?;
@@ -226,11 +232,20 @@ mod tests {
         assert!(uri.starts_with("file:///") && uri.contains("/rukh%20reader%20"));
         assert!(uri.ends_with("#offset=3&size=4"));
         for (offset, size) in [(3, 8), (11, 1), (usize::MAX, 1), (1, usize::MAX)] {
-            assert_eq!(read(offset, Some(size)).unwrap_err(), Status::INVALID_ARGUMENT);
+            assert_eq!(
+                read(offset, Some(size)).unwrap_err(),
+                Status::INVALID_ARGUMENT
+            );
         }
         assert_eq!(read(10, None).unwrap_err(), Status::INVALID_FILE);
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(Source::from_file(-1, 0, None).unwrap_err(), Status::INVALID_FILE);
-        assert_eq!(Source::from_file(999_999, 0, None).unwrap_err(), Status::INVALID_FILE);
+        assert_eq!(
+            Source::from_file(-1, 0, None).unwrap_err(),
+            Status::INVALID_FILE
+        );
+        assert_eq!(
+            Source::from_file(999_999, 0, None).unwrap_err(),
+            Status::INVALID_FILE
+        );
     }
 }

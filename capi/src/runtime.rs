@@ -156,7 +156,8 @@ impl State {
     /// OUT_OF_RESOURCES if there are more than handles.
     pub fn pool_handle(&self, pool: &Pool) -> Result<MemoryPool> {
         let owner = self.agents().get(pool.owner.0 as usize);
-        let index = owner.and_then(|owner| owner.pools.iter().position(|other| other.id == pool.id));
+        let index =
+            owner.and_then(|owner| owner.pools.iter().position(|other| other.id == pool.id));
         index
             .and_then(|index| u32::try_from(index).ok())
             .and_then(|index| MemoryPool::from_parts(Parts::sub(pool.owner.0, index)))
@@ -179,10 +180,13 @@ impl State {
     /// OUT_OF_RESOURCES if there are more than handles.
     pub fn isa_handle(&self, isa: CoreIsa) -> Result<Isa> {
         let mut known = self.isas.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = known.iter().position(|other| *other == isa).unwrap_or_else(|| {
-            known.push(isa);
-            known.len() - 1
-        });
+        let index = known
+            .iter()
+            .position(|other| *other == isa)
+            .unwrap_or_else(|| {
+                known.push(isa);
+                known.len() - 1
+            });
         u32::try_from(index)
             .ok()
             .and_then(|slot| Isa::from_parts(Parts::slot(slot)))

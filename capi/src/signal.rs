@@ -3,9 +3,7 @@
 //! Operations are on the path of every dispatch: they take no lock, and of the runtime they need only
 //! the arena that knows which addresses are signals.
 
-use crate::abi::{
-    Agent, Signal, SignalCondition, SignalGroup as GroupHandle, Status, WaitState,
-};
+use crate::abi::{Agent, Signal, SignalCondition, SignalGroup as GroupHandle, Status, WaitState};
 use crate::arg::{In, Out};
 use crate::entry::{Result, entry, value};
 use crate::runtime::{State, SystemBackend};
@@ -90,15 +88,23 @@ pub const fn hint(raw: u32) -> WaitHint {
 
 /// A condition that a client names.
 pub fn condition(raw: u32) -> Result<Condition> {
-    Ok(match SignalCondition::from_raw(raw).ok_or(Status::INVALID_ARGUMENT)? {
-        SignalCondition::Eq => Condition::Eq,
-        SignalCondition::Ne => Condition::Ne,
-        SignalCondition::Lt => Condition::Lt,
-        SignalCondition::Gte => Condition::Gte,
-    })
+    Ok(
+        match SignalCondition::from_raw(raw).ok_or(Status::INVALID_ARGUMENT)? {
+            SignalCondition::Eq => Condition::Eq,
+            SignalCondition::Ne => Condition::Ne,
+            SignalCondition::Lt => Condition::Lt,
+            SignalCondition::Gte => Condition::Gte,
+        },
+    )
 }
 
-fn wait(signal: Signal, raw_condition: u32, compare: i64, ticks: u64, state_hint: u32) -> Result<i64> {
+fn wait(
+    signal: Signal,
+    raw_condition: u32,
+    compare: i64,
+    ticks: u64,
+    state_hint: u32,
+) -> Result<i64> {
     let condition = condition(raw_condition)?;
     // A reference of its own: it may last.
     let state = open()?;
@@ -233,19 +239,19 @@ macro_rules! changes {
         value! {
             #[doc = concat!("`", stringify!($both), "`.")]
             fn $both alias $old_both (signal: Signal, value: i64) {
-                change(signal, value, AcqRel, Ref::$method)
+                change(signal, value, AcqRel, |signal, value, order| signal.$method(value, order))
             }
             #[doc = concat!("`", stringify!($acquire), "`.")]
             fn $acquire alias $old_acquire (signal: Signal, value: i64) {
-                change(signal, value, Acquire, Ref::$method)
+                change(signal, value, Acquire, |signal, value, order| signal.$method(value, order))
             }
             #[doc = concat!("`", stringify!($relaxed), "`.")]
             fn $relaxed(signal: Signal, value: i64) {
-                change(signal, value, Relaxed, Ref::$method)
+                change(signal, value, Relaxed, |signal, value, order| signal.$method(value, order))
             }
             #[doc = concat!("`", stringify!($release), "`.")]
             fn $release alias $old_release (signal: Signal, value: i64) {
-                change(signal, value, Release, Ref::$method)
+                change(signal, value, Release, |signal, value, order| signal.$method(value, order))
             }
         }
     )*};
@@ -280,12 +286,17 @@ fn group_wait_any(
     (signal, value): (Out<Signal>, Out<i64>),
 ) -> Result {
     let invalid = Status::INVALID_SIGNAL_GROUP;
-    let group = group.parts().and_then(|parts| state.groups.get(parts)).ok_or(invalid)?;
+    let group = group
+        .parts()
+        .and_then(|parts| state.groups.get(parts))
+        .ok_or(invalid)?;
     let (signal, value) = (signal.required()?, value.required()?);
     let conditions = conditions.list(group.signals.len())?;
     let values = compare_values.list(group.signals.len())?;
     let waits = wait_conditions(&group.signals, &conditions, &values)?;
-    let met = state.runtime.wait_any(&waits, Timeout::Never, hint(state_hint))?;
+    let met = state
+        .runtime
+        .wait_any(&waits, Timeout::Never, hint(state_hint))?;
     let (index, found) = met.ok_or(Status::ERROR)?;
     signal.put(*group.signals.get(index).ok_or(Status::ERROR)?);
     value.put(found);

@@ -102,9 +102,16 @@ fn info(state: &State, symbol: &LoadedSymbol, attribute: SymbolInfo, place: AnyP
         }
         S::KernelDynamicCallstack => of_kernel(symbol, place, |kernel| kernel.dynamic_call_stack),
         S::KernelCallConvention => of_kernel(symbol, place, |_| 0u32),
-        S::KernelWavefrontSize => of_kernel(symbol, place, |kernel| {
-            u32::from(kernel.descriptor.wavefront_size())
-        }),
+        S::KernelWavefrontSize => {
+            let isa = match symbol.scope {
+                Scope::Agent(agent) => state.runtime.agent(agent).and_then(|agent| agent.isa),
+                Scope::Program => None,
+            };
+            let isa = isa.ok_or(Status::INVALID_ARGUMENT)?;
+            of_kernel(symbol, place, |kernel| {
+                kernel.descriptor.wavefront_size(isa.processor())
+            })
+        }
         S::IndirectFunctionObject => match &symbol.kind {
             LoadedKind::IndirectFunction => place.put(symbol.address),
             LoadedKind::Kernel(_) | LoadedKind::Variable => Err(Status::INVALID_ARGUMENT),
@@ -121,8 +128,13 @@ fn select(
 ) -> Result<Vec<ExecutableSymbol>> {
     let client = state.executable(executable)?;
     client.symbols(|symbols| {
-        let selected = symbols.iter().enumerate().filter(|(_, symbol)| select(symbol));
-        selected.map(|(index, _)| handle(executable, index)).collect()
+        let selected = symbols
+            .iter()
+            .enumerate()
+            .filter(|(_, symbol)| select(symbol));
+        selected
+            .map(|(index, _)| handle(executable, index))
+            .collect()
     })
 }
 

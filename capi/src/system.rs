@@ -144,4 +144,3 @@ entry! {
         place.put_bytes(functions.get(..table_length).unwrap_or(functions))
     }
 }
-

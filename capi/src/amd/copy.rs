@@ -163,7 +163,9 @@ fn linear(
     state.agent(dst_agent)?;
     state.agent(src_agent)?;
     let waiting = dependencies(state, count, signals)?;
-    let done = find(state, done).map_err(|_| Status::INVALID_SIGNAL)?.handle();
+    let done = find(state, done)
+        .map_err(|_| Status::INVALID_SIGNAL)?
+        .handle();
     let transfer = Transfer {
         to: Side::linear(Address::from(dst)),
         from: Side::linear(Address::from(src)),

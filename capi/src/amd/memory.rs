@@ -116,8 +116,14 @@ fn describe(state: &State, address: *const c_void) -> Result<(PointerInfo, Vec<A
         PointerKind::Hsa => PointerType::Hsa,
         PointerKind::Locked => PointerType::Locked,
     };
-    let owner = known.owner.map(|owner| state.agent_handle(owner)).transpose()?;
-    let accessible = known.accessible.iter().map(|agent| state.agent_handle(*agent));
+    let owner = known
+        .owner
+        .map(|owner| state.agent_handle(owner))
+        .transpose()?;
+    let accessible = known
+        .accessible
+        .iter()
+        .map(|agent| state.agent_handle(*agent));
     let accessible = accessible.collect::<Result<Vec<_>>>()?;
     let info = PointerInfo {
         size: size_of::<PointerInfo>() as u32,

@@ -77,7 +77,9 @@ fn link_info(link: &LinkInfo) -> PoolLinkInfo {
 /// The pool of a handle.
 pub fn pool(state: &State, pool: MemoryPool) -> Result<&Pool> {
     let parts = pool.parts().ok_or(Status::INVALID_MEMORY_POOL)?;
-    state.pool_of_parts(parts).ok_or(Status::INVALID_MEMORY_POOL)
+    state
+        .pool_of_parts(parts)
+        .ok_or(Status::INVALID_MEMORY_POOL)
 }
 
 /// Agents of a list; none may be missing.
