@@ -10,7 +10,7 @@ use crate::runtime::State;
 use crate::state::open;
 use crate::system;
 use core::ffi::c_void;
-use rukh_core::backend::{AgentKind, GpuInfo, HeapKind, MemoryBank};
+use rukh_core::backend::{AgentKind, CacheKind, GpuInfo, HeapKind, MemoryBank};
 use rukh_core::config::{QUEUE_MAX_PACKETS, QUEUE_MIN_PACKETS};
 use rukh_core::runtime::Agent as CoreAgent;
 
@@ -34,13 +34,17 @@ fn of_gpu<T: Default>(gpu: Option<&GpuInfo>, get: impl FnOnce(&GpuInfo) -> T) ->
     gpu.map(get).unwrap_or_default()
 }
 
-/// Capacity of the caches by level 1 to 4, in bytes.
+/// Capacity of the innermost cache of levels 1 to 4 that holds data, in bytes.
 fn cache_sizes(agent: &CoreAgent) -> [u32; 4] {
     let mut sizes = [0u32; 4];
-    for cache in &agent.caches {
+    let data = agent
+        .caches
+        .iter()
+        .filter(|cache| cache.kind != CacheKind::Instruction);
+    for cache in data {
         let level = (cache.level as usize).wrapping_sub(1);
-        if let Some(size) = sizes.get_mut(level) {
-            *size = (*size).max(u32::try_from(cache.size).unwrap_or(u32::MAX));
+        if let Some(size @ 0) = sizes.get_mut(level) {
+            *size = u32::try_from(cache.size).unwrap_or(u32::MAX);
         }
     }
     sizes

@@ -118,9 +118,9 @@ impl ClientExecutable {
     ) -> Result<usize> {
         let agent = state.agent(agent)?;
         let isa = agent.isa.ok_or(Status::INVALID_AGENT)?;
-        let code = ParsedCodeObject::parse(source.bytes())
-            .map_err(|error| explain(name, &LoadError::from(error)))?;
         self.loading(|executable| {
+            let code = ParsedCodeObject::parse(source.bytes())
+                .map_err(|error| explain(name, &LoadError::from(error)))?;
             let id = executable
                 .load(agent.id, isa, &code)
                 .map_err(|error| explain(name, &error))?;

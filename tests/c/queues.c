@@ -97,7 +97,7 @@ static void errors(agents_t *agents) {
   hsa_kernel_dispatch_packet_t *packet = slot(queue, index);
   memset((char *)packet + 4, 0, sizeof *packet - 4);
   packet->completion_signal = done;
-  publish(queue, index, HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE | 5u << 16);
+  publish(queue, index, HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE);
   wait_zero(error_seen);
   CHECK(seen == HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS);
   CHECK(seen_queue == queue->id);
