@@ -5,7 +5,7 @@
 //! 1. [`backend`]: [`SimBackend`], the devices behind core's seam.
 //! 2. `cp`: the packet processor, which consumes queues; `grid` cuts a dispatch into waves; `sched`
 //!    gives them turns.
-//! 3. [`isa`]: instructions, from bytes; [`exec`] executes them on wavefronts.
+//! 3. [`exec`]: executes decoded instructions on wavefronts; [`isa`]: instructions, from bytes.
 //! 4. [`mem`]: simulated memory, translated and checked for every access.
 //! 5. [`device`]: the devices of a system, and what is reported when something goes wrong;
 //!    [`profile`] has their figures.

@@ -5,6 +5,8 @@ mod engine;
 mod events;
 mod memory;
 mod queues;
+#[cfg(all(test, feature = "std"))]
+mod tests;
 mod topology;
 
 pub use config::{Mode, SimConfig};
@@ -12,7 +14,7 @@ pub use config::{Mode, SimConfig};
 use crate::device::{FaultReport, Gpu, SimClock, System};
 use crate::mem::{AddressMap, HostMemory};
 use crate::profile::{HostCpu, MAX_GPUS, ProfileError};
-use crate::sched::{Executor, MAX_WORKERS};
+use crate::sched::{Executor, Interpreter, MAX_WORKERS};
 use crate::sync::Mutex;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -43,6 +45,14 @@ impl core::fmt::Debug for SimBackend {
 }
 
 impl SimBackend {
+    /// A system. Starts nothing yet: threads come with the first queue, memory when it is touched.
+    ///
+    /// # Errors
+    /// [`ProfileError::TooMany`].
+    pub fn new(config: SimConfig) -> Result<Self, ProfileError> {
+        Self::with_executor::<Interpreter>(config)
+    }
+
     /// A system whose waves are executed by `E`.
     pub(crate) fn with_executor<E: Executor>(config: SimConfig) -> Result<Self, ProfileError> {
         let count = config.profiles.len();

@@ -38,28 +38,6 @@ pub(crate) enum Pattern {
 }
 
 impl Pattern {
-    /// The pattern of a 9-bit DPP_CTRL, or `None` if there is none. `newer` is GFX10 and later.
-    pub(crate) fn from_ctrl(ctrl: u16, newer: bool) -> Option<Pattern> {
-        let low = (ctrl & 15) as u8;
-        Some(match ctrl {
-            0x000..=0x0ff => Pattern::Quad(ctrl as u8),
-            0x101..=0x10f => Pattern::RowShl(low),
-            0x111..=0x11f => Pattern::RowShr(low),
-            0x121..=0x12f => Pattern::RowRor(low),
-            0x130 if !newer => Pattern::WaveShl,
-            0x134 if !newer => Pattern::WaveRol,
-            0x138 if !newer => Pattern::WaveShr,
-            0x13c if !newer => Pattern::WaveRor,
-            0x140 => Pattern::RowMirror,
-            0x141 => Pattern::RowHalfMirror,
-            0x142 if !newer => Pattern::Bcast15,
-            0x143 if !newer => Pattern::Bcast31,
-            0x150..=0x15f => Pattern::RowShare(low),
-            0x160..=0x16f if newer => Pattern::RowXmask(low),
-            _ => return None,
-        })
-    }
-
     /// The lane that `lane` reads, or `None` when it is out of bounds.
     pub(crate) fn source(self, lane: u32, lanes: u32) -> Option<u32> {
         let row = lane & !15;

@@ -8,7 +8,7 @@ use super::fault::{Fault, FaultKind};
 use super::microop::{CONST, Flow, MicroOp};
 use super::rows::Temps;
 use super::run::Exit;
-use super::scalars::{EXEC, NULL, SCC, TRASH};
+use super::scalars::SCC;
 use super::tlb::Tlb;
 use super::wave::Wave;
 use crate::isa::Arch;
@@ -43,22 +43,14 @@ impl Machine<'_> {
     #[inline(always)]
     pub(crate) fn s32(&self, op: &MicroOp, i: usize) -> u32 {
         let src = op.src[i];
-        if src == CONST {
-            op.k[i] as u32
-        } else {
-            self.wave.s[usize::from(src as u8)]
-        }
+        if src == CONST { op.k[i] as u32 } else { self.wave.s[usize::from(src as u8)] }
     }
 
     /// A 64-bit scalar source.
     #[inline(always)]
     pub(crate) fn s64(&self, op: &MicroOp, i: usize) -> u64 {
         let src = op.src[i];
-        if src == CONST {
-            op.k[i]
-        } else {
-            self.wave.pair(usize::from(src))
-        }
+        if src == CONST { op.k[i] } else { self.wave.pair(usize::from(src)) }
     }
 
     /// Writes a 32-bit scalar destination.
@@ -79,11 +71,6 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    pub(crate) fn set_exec(&mut self, mask: u64) {
-        self.wave.set_mask(EXEC, mask);
-    }
-
-    #[inline(always)]
     pub(crate) fn jump(&mut self, target: u64) -> Flow {
         self.target = target;
         Flow::Jump
@@ -96,11 +83,7 @@ impl Machine<'_> {
 
     #[cold]
     pub(crate) fn fault(&mut self, op: &MicroOp, page: &Page, kind: FaultKind) -> Flow {
-        let fault = Fault {
-            pc: pc(op, page),
-            wave: self.wave.ids,
-            kind,
-        };
+        let fault = Fault { pc: pc(op, page), wave: self.wave.ids, kind };
         self.stop(Exit::Fault(Box::new(fault)))
     }
 
@@ -126,15 +109,7 @@ impl Machine<'_> {
         what: &'static str,
     ) -> Flow {
         let encoding = first_dwords(page.words(usize::from(op.slot)));
-        self.fault(
-            op,
-            page,
-            FaultKind::Unsupported {
-                mnemonic,
-                encoding,
-                what,
-            },
-        )
+        self.fault(op, page, FaultKind::Unsupported { mnemonic, encoding, what })
     }
 }
 
@@ -154,18 +129,5 @@ pub(crate) fn next_pc(op: &MicroOp, page: &Page) -> u64 {
 #[inline(always)]
 pub(crate) fn slot_in(page: &Page, va: u64) -> Option<usize> {
     let offset = va.wrapping_sub(page.va);
-    if offset < PAGE {
-        Some(offset as usize / 4)
-    } else {
-        None
-    }
-}
-
-/// Where a scalar destination is written: the null register swallows.
-pub(crate) fn writable(index: usize) -> u16 {
-    if index == NULL {
-        TRASH as u16
-    } else {
-        index as u16
-    }
+    if offset < PAGE { Some(offset as usize / 4) } else { None }
 }

@@ -42,7 +42,7 @@ mod wave;
 pub use code::CodeCache;
 pub use context::{Apertures, Clock, Context, Place, Worker};
 pub use fault::{Fault, FaultKind};
-pub use lower::supported;
+pub use lower::{check, supported};
 pub use run::{Exit, run, step};
 pub use trace::{TraceEvent, Tracer};
 pub use wave::{Wave, WaveConfig, WaveIds};

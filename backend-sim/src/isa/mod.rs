@@ -6,6 +6,8 @@
 
 mod arch;
 mod decode;
+mod encode;
+mod generate;
 mod inst;
 #[macro_use]
 mod list;
@@ -17,6 +19,8 @@ mod text;
 
 pub use arch::{Arch, ArchSet, Column, Lanes};
 pub use decode::{DecodeError, decode};
+pub use encode::{EncodeError, Encoded, encode};
+pub use generate::{Rng, generate, generate_dual};
 pub use inst::{Cache, Dpp, DppCtrl, Format, Inst, Mods, Sdwa, Select, Unused};
 pub use op::Op;
 pub use operand::{InlineFloat, Operand};

@@ -7,6 +7,7 @@ mod executor;
 mod group;
 mod park;
 mod quiesce;
+mod waves;
 mod worker;
 
 pub(crate) use active::Active;
@@ -14,4 +15,5 @@ pub(crate) use dispatch::{Dispatch, DispatchScratch};
 pub(crate) use executor::{Executor, RunContext, ShaderClock, Trouble, WaveExit, WaveStart};
 pub(crate) use park::{MAX_WORKERS, Parking};
 pub(crate) use quiesce::Quiescence;
+pub(crate) use waves::Interpreter;
 pub(crate) use worker::Worker;

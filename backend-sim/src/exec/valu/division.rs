@@ -220,7 +220,14 @@ pub(super) unsafe fn div_fixup<F: Divisible>(args: &VArgs) -> u64 {
                         soft::pack::<F>(is_negative::<F>(sign), -100_000, 1, false, env.round);
                     flush_if::<F>(env.denorm.flush_out, F::from_u64(tiny))
                 }
-                None if is_nan::<F>(q) => quiet::<F>(magnitude::<F>(q)) | sign,
+                // Finite operands leave no quotient only if an intermediate step overflowed.
+                None if is_nan::<F>(q) => F::from_u64(soft::pack::<F>(
+                    is_negative::<F>(sign),
+                    100_000,
+                    1,
+                    false,
+                    env.round,
+                )),
                 None => flush_if::<F>(env.denorm.flush_out, magnitude::<F>(q) | sign),
             }
         })

@@ -226,6 +226,9 @@ pub(super) fn mubuf(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         mods.cache = cache(bit(word, 14), bit(word, 17), false, false);
     }
     mods.lds = !cx.arch.is_gfx11_plus() && bit(word, 16);
+    if op.row().operands().is_empty() && !cx.arch.is_gfx942_plus() {
+        mods.cache = Cache::default();
+    }
     typed_or_not(cx, op, Format::Mubuf, high, mods)
 }
 

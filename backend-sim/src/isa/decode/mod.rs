@@ -176,6 +176,14 @@ const fn signed(value: u32, width: u32) -> i32 {
 }
 
 fn inst(op: Op, format: Format, dwords: u8, operands: [Operand; 8], mods: Mods) -> Inst {
+    // Without operands there is nothing to modify, but for the scope of a cache operation.
+    let mods = match op.row().operands() {
+        [] if format != Format::Ds => Mods {
+            cache: mods.cache,
+            ..Mods::default()
+        },
+        _ => mods,
+    };
     Inst {
         op,
         op_y: None,

@@ -109,6 +109,9 @@ pub(super) fn smem(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         mods.offset = signed(high, 21);
         mods.cache = Cache(bit(word, glc) as u8 * Cache::GLC | bit(word, dlc) as u8 * Cache::DLC);
     }
+    if !op.row().has(Field::Soffset) {
+        mods = Mods::default();
+    }
     let mut operands = [Operand::None; 8];
     for (slot, desc) in operands.iter_mut().zip(op.row().operands()) {
         *slot = match desc.field {

@@ -68,12 +68,14 @@ impl Text<'_> {
         match format {
             _ if row.operands().is_empty() => "",
             _ if mods.sdwa.is_some() => "_sdwa",
-            Format::Vop1 | Format::Vop2 | Format::Vopc if mods.dpp.is_some() => "_dpp",
+            Format::Vop1 | Format::Vop2 if mods.dpp.is_some() => "_dpp",
+            Format::Vopc if mods.dpp.is_some() => "",
             Format::Vop3 | Format::Vop3p if mods.dpp.is_some() => "_e64_dpp",
             Format::Vop1 | Format::Vop2 | Format::Vopc if !row.flags.has(Flags::SHORT_ONLY) => {
                 "_e32"
             }
-            Format::Vop1 | Format::Vop2 if row.flags.has(Flags::TRUE16) => "_e32",
+            Format::Vop1 if row.op == Op::v_mov_b16 => "_e32",
+            Format::Vop2 if row.op == Op::v_pk_fmac_f16 && self.arch.is_gfx9() => "_e32",
             Format::Vop3
                 if matches!(row.code(self.arch), Code::Own(_)) && row.format != Format::Vop3 =>
             {

@@ -123,6 +123,8 @@ impl Text<'_> {
         let value = value as u32 & 0xffff;
         match kind {
             ImmKind::Hex => write!(f, "{value:#x}"),
+            // Large numbers are written in hexadecimal.
+            ImmKind::Dec if value > 64 => write!(f, "{value:#x}"),
             ImmKind::Dec | ImmKind::Optional | ImmKind::Branch => write!(f, "{value}"),
             ImmKind::Waitcnt => imm::waitcnt(f, self.arch, value),
             ImmKind::Message => imm::message(f, self.arch, value, self.inst.format == Format::Sop1),

@@ -1,0 +1,8 @@
+//! What the devices promise, with an executor that is not under test.
+
+mod fake;
+mod faults;
+mod packets;
+mod rig;
+mod scheduling;
+mod seam;

@@ -1,0 +1,235 @@
+//! The disassembler against LLVM's: every row of the instruction list in random valid forms, and random words,
+//! must read the same in both.
+//!
+//! Needs `llvm-mc-19`. What LLVM rejects is no verdict: it insists on zero in fields that the hardware ignores.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use rukh_backend_sim::isa::{Arch, Lanes, Op, Rng, decode, encode, generate, generate_dual};
+
+/// Forms of each row.
+const PER_ROW: usize = 40;
+/// Random words per encoding prefix.
+const RANDOM: usize = 1500;
+
+/// How LLVM read one instruction.
+struct Verdict {
+    bytes: Vec<u8>,
+    theirs: Option<String>,
+}
+
+/// Disassembles all `instructions` in one process. After each stands a marker, so that what is rejected, or
+/// shorter than thought, cannot shift the rest.
+fn llvm(arch: Arch, lanes: Lanes, instructions: Vec<Vec<u8>>) -> Vec<Verdict> {
+    const MARKER: &str = "s_nop 0xa5a5";
+    let mut input = String::new();
+    for bytes in &instructions {
+        let list: Vec<String> = bytes.iter().map(|b| format!("{b:#04x}")).collect();
+        writeln!(input, "[{}]\n[0xa5 0xa5 0x80 0xbf]", list.join(" "))
+            .expect("writing to a string");
+    }
+    let mut command = Command::new("llvm-mc-19");
+    command
+        .args(["--disassemble", "--triple=amdgcn-amd-amdhsa"])
+        .arg(format!("--mcpu={arch}"));
+    if arch >= Arch::Gfx1030 && lanes == Lanes::W64 {
+        command.arg("--mattr=+wavefrontsize64");
+    }
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("llvm-mc-19 is needed for this test (package llvm-19)");
+    let mut stdin = child.stdin.take().expect("piped");
+    let feeder = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child
+        .wait_with_output()
+        .expect("llvm-mc-19 runs to its end");
+    feeder
+        .join()
+        .expect("the feeder does not panic")
+        .expect("llvm-mc-19 reads its input");
+    let text = String::from_utf8(output.stdout).expect("llvm-mc-19 writes text");
+    let mut theirs = Vec::new();
+    let mut current: Option<String> = None;
+    for line in text
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty() && !l.starts_with('.'))
+    {
+        if line == MARKER {
+            theirs.push(current.take());
+        } else if current.is_none() {
+            current = Some(normal(line));
+        }
+    }
+    assert_eq!(theirs.len(), instructions.len(), "llvm-mc-19 lost a marker");
+    instructions
+        .into_iter()
+        .zip(theirs)
+        .map(|(bytes, theirs)| Verdict { bytes, theirs })
+        .collect()
+}
+
+fn normal(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Differences by mnemonic, each with its first few examples.
+#[derive(Default)]
+struct Report {
+    same: usize,
+    rejected: BTreeMap<String, Vec<String>>,
+    different: BTreeMap<String, Vec<String>>,
+    unread: usize,
+    broken: BTreeMap<String, Vec<String>>,
+}
+
+impl Report {
+    fn judge(&mut self, arch: Arch, lanes: Lanes, verdict: &Verdict) {
+        let ours = decode(arch, &verdict.bytes);
+        let mut hex = String::new();
+        for byte in &verdict.bytes {
+            write!(hex, "{byte:02x}").expect("writing to a string");
+        }
+        let text = ours
+            .as_ref()
+            .map(|inst| normal(&inst.text(arch, lanes).to_string()));
+        let name = |text: &str| text.split(' ').next().unwrap_or_default().to_string();
+        match (&verdict.theirs, text) {
+            (None, Err(_)) => self.unread += 1,
+            (None, Ok(ours)) => self
+                .rejected
+                .entry(name(&ours))
+                .or_default()
+                .push(format!("{hex} `{ours}`")),
+            (Some(theirs), Ok(ours)) if *theirs == ours => self.same += 1,
+            // LLVM marks operands that it decoded and would not have assembled.
+            (Some(theirs), _) if theirs.contains("/*") => self.unread += 1,
+            (Some(theirs), Ok(ours)) => {
+                let entry = self.different.entry(name(theirs)).or_default();
+                entry.push(format!("{hex} LLVM `{theirs}`, here `{ours}`"));
+            }
+            (Some(theirs), Err(error)) => {
+                self.different
+                    .entry(name(theirs))
+                    .or_default()
+                    .push(format!("{hex} LLVM `{theirs}`, here {error}"));
+            }
+        }
+    }
+
+    fn print(what: &str, list: &BTreeMap<String, Vec<String>>) {
+        for (name, examples) in list {
+            println!("{what} {name}: {}", examples.len());
+            for example in examples.iter().take(2) {
+                println!("    {example}");
+            }
+        }
+    }
+}
+
+fn check_generated(arch: Arch, lanes: Lanes) {
+    let mut rng = Rng::new(0x5eed ^ arch as u64);
+    let mut report = Report::default();
+    let mut instructions = Vec::new();
+    for &op in Op::ALL {
+        for _ in 0..PER_ROW {
+            let Some(inst) = generate(arch, op, &mut rng) else {
+                continue;
+            };
+            let encoded = encode(arch, &inst).expect("what is generated can be encoded");
+            let bytes = encoded.bytes()[..encoded.len()].to_vec();
+            if decode(arch, &bytes) != Ok(inst) {
+                let again = decode(arch, &bytes);
+                let entry = report.broken.entry(format!("{op:?}")).or_default();
+                entry.push(format!(
+                    "{bytes:02x?} generated {inst:?}, decoded {again:?}"
+                ));
+            }
+            instructions.push(bytes);
+        }
+    }
+    if lanes == Lanes::W32 && arch >= Arch::Gfx1100 {
+        for _ in 0..PER_ROW * 50 {
+            let inst = generate_dual(arch, &mut rng).expect("VOPD can be generated");
+            let encoded = encode(arch, &inst).expect("what is generated can be encoded");
+            let bytes = encoded.bytes()[..encoded.len()].to_vec();
+            assert_eq!(
+                decode(arch, &bytes),
+                Ok(inst),
+                "VOPD survives encoding and decoding: {bytes:02x?}"
+            );
+            instructions.push(bytes);
+        }
+    }
+    let total = instructions.len();
+    for verdict in llvm(arch, lanes, instructions) {
+        report.judge(arch, lanes, &verdict);
+    }
+    Report::print("not the same after encoding and decoding:", &report.broken);
+    Report::print("rejected by LLVM", &report.rejected);
+    Report::print("different", &report.different);
+    println!("{arch} generated: {} of {total} the same", report.same);
+    let different: usize = report.different.values().map(Vec::len).sum();
+    assert_eq!(different, 0, "{arch}: disassembly differs from LLVM's");
+    assert!(
+        report.broken.is_empty(),
+        "{arch}: encoding and decoding loses something"
+    );
+}
+
+fn check_random(arch: Arch, lanes: Lanes) {
+    let mut rng = Rng::new(0xbad5eed ^ arch as u64);
+    let mut instructions = Vec::new();
+    // Every prefix of seven bits: all encodings get their share.
+    for prefix in 0..128u32 {
+        for _ in 0..RANDOM {
+            let first = prefix << 25 | rng.next_u32() >> 7;
+            let words = [first, rng.next_u32(), rng.next_u32()];
+            instructions.push(words.iter().flat_map(|w| w.to_le_bytes()).collect());
+        }
+    }
+    let total = instructions.len();
+    let mut report = Report::default();
+    for verdict in llvm(arch, lanes, instructions) {
+        report.judge(arch, lanes, &verdict);
+    }
+    Report::print("different", &report.different);
+    let different: usize = report.different.values().map(Vec::len).sum();
+    let rejected: usize = report.rejected.values().map(Vec::len).sum();
+    println!(
+        "{arch} random: {} the same, {different} different, {rejected} that only we read, {} that nobody reads, of {total}",
+        report.same, report.unread
+    );
+    assert_eq!(different, 0, "{arch}: disassembly differs from LLVM's");
+}
+
+#[test]
+fn generated_gfx90a_instructions_read_as_llvm_reads_them() {
+    check_generated(Arch::Gfx90a, Lanes::W64);
+}
+
+#[test]
+fn generated_gfx1100_wave32_instructions_read_as_llvm_reads_them() {
+    check_generated(Arch::Gfx1100, Lanes::W32);
+}
+
+#[test]
+fn generated_gfx1100_wave64_instructions_read_as_llvm_reads_them() {
+    check_generated(Arch::Gfx1100, Lanes::W64);
+}
+
+#[test]
+fn random_words_on_gfx90a_read_as_llvm_reads_them() {
+    check_random(Arch::Gfx90a, Lanes::W64);
+}
+
+#[test]
+fn random_words_on_gfx1100_read_as_llvm_reads_them() {
+    check_random(Arch::Gfx1100, Lanes::W32);
+}

@@ -1,0 +1,10 @@
+//! Vector handlers against judges that nobody here wrote: host arithmetic, `rustc_apfloat` and exact integers.
+
+mod arithmetic;
+mod compare;
+mod convert;
+mod division;
+mod harness;
+mod integer;
+mod packed;
+mod transcendental;
