@@ -7,14 +7,28 @@
 #include "check.h"
 
 #include <fcntl.h>
+#include <stddef.h>
 #include <unistd.h>
 
-/* Explicit arguments; hidden ones follow, zeroed up to the kernarg segment's size. */
+/* Explicit arguments. */
 typedef struct {
   const float *a, *b;
   float *c;
   uint32_t count;
 } arguments_t;
+
+/* The hidden arguments that follow them in code object version 5, as far as this kernel could read
+ * them. The fields are as the AMDGPU backend of LLVM documents them; those of version 4 are zero. */
+typedef struct {
+  uint32_t block_count[3];
+  uint16_t group_size[3];
+  uint16_t remainder[3];
+  uint8_t reserved[16];
+  uint64_t global_offset[3];
+  uint16_t grid_dims;
+} hidden_t;
+_Static_assert(offsetof(hidden_t, global_offset) == 40 && offsetof(hidden_t, grid_dims) == 64, "layout");
+enum { GROUP = 256, V5_HIDDEN_BYTES = 256 };
 
 static void queue_error(hsa_status_t status, hsa_queue_t *queue, void *data) {
   (void)data;
@@ -93,6 +107,13 @@ int main(int argc, char **argv) {
   memset(kernarg, 0, kernarg_size);
   arguments_t arguments = {a, b, c_device, count};
   memcpy(kernarg, &arguments, sizeof arguments);
+  if (kernarg_size >= sizeof arguments + V5_HIDDEN_BYTES) {
+    hidden_t hidden = {.block_count = {count / GROUP, 1, 1},
+                       .group_size = {GROUP, 1, 1},
+                       .remainder = {count % GROUP, 0, 0},
+                       .grid_dims = 1};
+    memcpy(kernarg + sizeof arguments, &hidden, sizeof hidden);
+  }
 
   /* Dispatch. */
   hsa_queue_t *queue;
@@ -104,7 +125,7 @@ int main(int argc, char **argv) {
   hsa_kernel_dispatch_packet_t *packet =
       (hsa_kernel_dispatch_packet_t *)queue->base_address + (index & (queue->size - 1));
   memset((char *)packet + 4, 0, sizeof *packet - 4);
-  packet->workgroup_size_x = 256;
+  packet->workgroup_size_x = GROUP;
   packet->workgroup_size_y = packet->workgroup_size_z = 1;
   packet->grid_size_x = count; /* the last work-group is partial */
   packet->grid_size_y = packet->grid_size_z = 1;
