@@ -1,6 +1,6 @@
 //! Where the backend under test comes from.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rukh_backend_sim::{Mode, SimBackend, SimConfig};
 use rukh_core::backend::{Backend, FaultInjector, FaultPlan, Wrap};
@@ -69,19 +69,20 @@ impl Factory for SimFactory {
 #[derive(Clone, Debug)]
 pub struct Watched<F> {
     inner: F,
-    ledger: Arc<Ledger>,
+    ledgers: Arc<Mutex<Vec<Arc<Ledger>>>>,
 }
 
 impl<F> Watched<F> {
-    /// Puts a ledger around what `inner` makes; one for all of its backends.
+    /// Puts a ledger around each backend that `inner` makes.
     pub fn new(inner: F) -> Self {
-        let ledger = Arc::default();
-        Self { inner, ledger }
+        let ledgers = Arc::default();
+        Self { inner, ledgers }
     }
 
-    /// The books.
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
+    /// What is wrong in the books of all backends so far.
+    pub fn faults(&self) -> Vec<String> {
+        let ledgers = self.ledgers.lock().unwrap_or_else(PoisonError::into_inner);
+        ledgers.iter().flat_map(|ledger| ledger.faults()).collect()
     }
 }
 
@@ -89,7 +90,10 @@ impl<F: Factory> Factory for Watched<F> {
     type Backend = Wrap<F::Backend, Arc<Ledger>>;
 
     fn make(&self) -> Self::Backend {
-        Wrap::new(self.inner.make(), self.ledger.clone())
+        let ledger = Arc::new(Ledger::default());
+        let mut ledgers = self.ledgers.lock().unwrap_or_else(PoisonError::into_inner);
+        ledgers.push(ledger.clone());
+        Wrap::new(self.inner.make(), ledger)
     }
 
     fn is_stepped(&self) -> bool {

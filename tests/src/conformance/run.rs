@@ -31,7 +31,7 @@ pub fn run<F: Factory>(chapter: &str, name: &str, factory: &F) {
     if let Err(failure) = bounded(test, &watched) {
         panic!("{chapter}::{name}: {failure}");
     }
-    let faults = watched.ledger().faults();
+    let faults = watched.faults();
     assert!(
         faults.is_empty(),
         "{chapter}::{name}: {}",
@@ -72,7 +72,7 @@ fn faulty<F: Factory>(chapter: &str, name: &str, factory: &F, plan: FaultPlan) -
     let faulty = Faulty::new(watched.clone(), plan);
     let outcome = bounded(find(chapter, name), &faulty);
     let injected = faulty.injector().injected() != 0;
-    let faults = watched.ledger().faults();
+    let faults = watched.faults();
     assert!(
         faults.is_empty(),
         "{chapter}::{name} under {plan:?}: {}",
