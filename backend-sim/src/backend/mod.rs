@@ -83,7 +83,7 @@ impl SimBackend {
             Mode::Threads { workers } => (SimClock::Host, workers),
             Mode::Step { .. } => (SimClock::virtual_from_start(), 1),
         };
-        let system = System::new(map, gpus, clock, workers.min(MAX_WORKERS));
+        let system = System::new(map, gpus, clock, workers.min(MAX_WORKERS), config.trace);
         Ok(Self {
             engine: Engine::new(config.mode, &system, make_worker::<E>),
             system,
@@ -103,6 +103,12 @@ impl SimBackend {
     /// Reports of queues that stopped, oldest first; the last few.
     pub fn last_faults(&self) -> Vec<FaultReport> {
         self.system.faults()
+    }
+
+    /// Instructions that the waves of all devices have executed, each counted once for its wave. The turn
+    /// of a work-group that is going on counts when it ends.
+    pub fn wave_instructions(&self) -> u64 {
+        self.system.retired()
     }
 
     /// In step mode, does a piece of work: services queues that were rung, and gives one work-group

@@ -50,9 +50,7 @@ pub fn generate(arch: Arch, op: Op, rng: &mut Rng) -> Option<Inst> {
         Code::Absent => return None,
         Code::Vop3(_) => Format::Vop3,
         Code::Own(_) => {
-            let vop3 = matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vopc)
-                && !row.flags.has(Flags::SHORT_ONLY)
-                && !row.operands().is_empty();
+            let vop3 = row.has_vop3(arch) && !row.operands().is_empty();
             if vop3 && rng.one_in(2) {
                 Format::Vop3
             } else {
@@ -66,7 +64,8 @@ pub fn generate(arch: Arch, op: Op, rng: &mut Rng) -> Option<Inst> {
         format,
         rng,
         mods: Mods::default(),
-        scalar: None,
+        // The literal of fmamk and its kin leaves no room for another.
+        scalar: row.has(Field::Literal).then_some(Operand::Literal(0)),
     };
     make.modifiers();
     let mut operands = [Operand::None; 8];
@@ -292,7 +291,7 @@ impl Maker<'_> {
         if !atomic {
             bits |= Cache::GLC;
         }
-        if self.arch.is_gfx10_plus() {
+        if self.arch.is_gfx10_plus() && !atomic {
             bits |= Cache::DLC;
         }
         if self.arch.is_gfx90a_plus() && !atomic {

@@ -11,7 +11,7 @@ pub struct Inst {
     pub op_y: Option<Op>,
     /// The encoding that the instruction was found in.
     pub format: Format,
-    /// Length in bytes, with literal, DPP or SDWA dword: 4, 8, 12 or (VOP3 on gfx10+ with literal) 12.
+    /// Length in bytes: 4, 8 or 12, with the literal, DPP or SDWA dword if there is one.
     pub len: u8,
     /// Operands in assembly order, described one by one by `op.row().operands()`.
     /// VOPD: the X half in 0..4, the Y half in 4..8.
@@ -98,6 +98,29 @@ pub enum Format {
     Mubuf,
     /// Typed buffer memory.
     Mtbuf,
+}
+
+impl Format {
+    /// The formats that have a list of instructions, in its order. VOPD pairs instructions of other lists.
+    pub const LISTS: [Format; 17] = [
+        Format::Sop1,
+        Format::Sop2,
+        Format::Sopk,
+        Format::Sopc,
+        Format::Sopp,
+        Format::Smem,
+        Format::Vop1,
+        Format::Vop2,
+        Format::Vopc,
+        Format::Vop3,
+        Format::Vop3p,
+        Format::Ds,
+        Format::Flat,
+        Format::Global,
+        Format::Scratch,
+        Format::Mubuf,
+        Format::Mtbuf,
+    ];
 }
 
 /// Modifiers. A field that the instruction's encoding lacks is zero.

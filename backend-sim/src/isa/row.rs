@@ -44,6 +44,8 @@ impl Flags {
     pub const NO_DPP: Flags = Flags(8);
     /// VOP3P: one of the few with a DPP form (gfx11 and later).
     pub const PACKED_DPP: Flags = Flags(16);
+    /// As `SHORT_ONLY`, but gfx9 has a VOP3 form.
+    pub const SHORT_SINCE_GFX10: Flags = Flags(64);
     /// VOP3P on gfx9: a matrix operation, or a move to or from accumulation registers.
     pub const MATRIX: Flags = Flags(32);
 
@@ -304,6 +306,17 @@ impl Row {
     /// Whether any operand has the field.
     pub fn has(&self, field: Field) -> bool {
         self.operands.iter().any(|o| o.field == field)
+    }
+
+    /// Whether the instruction has a VOP3 form.
+    pub fn has_vop3(&self, arch: Arch) -> bool {
+        let vector = matches!(
+            self.format,
+            Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3
+        );
+        let short = self.flags.has(Flags::SHORT_ONLY)
+            || self.flags.has(Flags::SHORT_SINCE_GFX10) && arch.is_gfx10_plus();
+        vector && !short
     }
 
     /// Whether the instruction has an SDWA form (gfx9 and gfx10): one-dword operands, a destination that is

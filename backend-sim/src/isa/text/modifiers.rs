@@ -42,7 +42,11 @@ impl Text<'_> {
             self.dpp(f, dpp)?;
         }
         let Some(sdwa) = mods.sdwa else { return Ok(()) };
-        if self.inst.format != Format::Vopc {
+        // Conversions from 8-bit floats write whole registers.
+        let whole = ["fp8", "bf8"]
+            .iter()
+            .any(|name| self.row().mnemonic.contains(name));
+        if self.inst.format != Format::Vopc && !whole {
             write!(f, " dst_sel:{}", select(sdwa.dst_sel))?;
             f.write_str(match sdwa.dst_unused {
                 Unused::Pad => " dst_unused:UNUSED_PAD",
