@@ -111,6 +111,8 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
         "ds_bvh",
         "lds_direct",
         "lds_param",
+        "ds_direct",
+        "ds_param",
     ]) {
         return Some("graphics encodings are not part of the list");
     }
@@ -142,6 +144,15 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
     }
     if starts(&["s_cmp_"]) && has("_f16 ") {
         return Some("LLVM shows the second operand as an integer");
+    }
+    if starts(&["flat_"]) && has("offset:") {
+        return Some("LLVM shows the sign bit of an offset that has none");
+    }
+    if starts(&["v_ldexp_f16"]) && has("sext(") && !has("sdwa") {
+        return Some("LLVM reads the negation of an integer as its sign extension");
+    }
+    if has("prefetch") {
+        return Some("not in the list yet: scalar prefetch of gfx12");
     }
     if starts(&["s_version"]) {
         return Some("names for the code object's target, which nothing executes");
@@ -327,4 +338,13 @@ fn random_words_on_gfx90a_read_as_llvm_reads_them() {
 #[test]
 fn random_words_on_gfx1100_read_as_llvm_reads_them() {
     check_random(Arch::Gfx1100, Lanes::W32);
+}
+
+#[test]
+fn random_words_on_the_other_processors_read_as_llvm_reads_them() {
+    for arch in [Arch::Gfx900, Arch::Gfx906, Arch::Gfx908, Arch::Gfx942] {
+        check_random(arch, Lanes::W64);
+    }
+    check_random(Arch::Gfx1030, Lanes::W32);
+    check_random(Arch::Gfx1201, Lanes::W32);
 }

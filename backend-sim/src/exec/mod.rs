@@ -34,6 +34,8 @@ mod run;
 mod salu;
 mod scalars;
 mod smem;
+#[cfg(test)]
+mod tests;
 mod tlb;
 mod trace;
 pub mod valu;

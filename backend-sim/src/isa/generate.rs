@@ -33,7 +33,7 @@ impl Rng {
 
     /// A number below `bound`, which must not be zero.
     pub fn below(&mut self, bound: u32) -> u32 {
-        (u64::from(self.next_u32()) * u64::from(bound) >> 32) as u32
+        ((u64::from(self.next_u32()) * u64::from(bound)) >> 32) as u32
     }
 
     /// True once in `n` times.
@@ -253,6 +253,11 @@ impl Maker<'_> {
 
     fn vop3p(&mut self) {
         if self.row.flags.has(Flags::MATRIX) {
+            if self.row.mnemonic.starts_with("v_mfma") && !self.row.mnemonic.contains("f64") {
+                self.mods.cbsz = self.some_bits(7);
+                self.mods.abid = self.some_bits(15);
+                self.mods.blgp = self.some_bits(7);
+            }
             return;
         }
         let sources = self
@@ -581,7 +586,7 @@ impl Maker<'_> {
             _ if must_be_vgpr => return self.vgpr(ty),
             _ => {}
         }
-        let literals = self.mods.dpp.is_none() && !sdwa && !(self.arch.is_gfx9() && !short);
+        let literals = self.mods.dpp.is_none() && !sdwa && (short || !self.arch.is_gfx9());
         match self.rng.below(8) {
             0 | 1 if self.scalar.is_none() || must_be_scalar => {
                 let operand = self.sgpr(ty);
@@ -619,7 +624,10 @@ impl Maker<'_> {
             ImmKind::GprIndex => (bits & 15) as i32,
             ImmKind::Branch => i32::from(bits as i16),
             ImmKind::Message => (bits & 15) as i32,
-            ImmKind::Delay => (bits % 12 | bits >> 8 & 3 << 4 | (bits >> 16) % 12 << 7) as i32,
+            ImmKind::Delay => {
+                let (first, skip, second) = (bits % 12, bits >> 8 & 3, (bits >> 16) % 12);
+                (first | skip << 4 | second << 7) as i32
+            }
             ImmKind::Depctr => (bits & 0xff9f) as i32,
             _ => (bits & 0xffff) as i32,
         })

@@ -188,6 +188,13 @@ impl Cache {
     /// SCC (gfx90a); gfx942: SC1.
     pub const SCC: u8 = 8;
 
+    /// Sets one of the bits above.
+    pub const fn set(&mut self, bit: u8, value: bool) {
+        if value {
+            self.0 |= bit;
+        }
+    }
+
     /// Before gfx12: whether GLC (SC0) is set.
     pub const fn glc(self) -> bool {
         self.0 & Self::GLC != 0

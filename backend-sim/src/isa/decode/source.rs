@@ -36,7 +36,7 @@ pub(super) fn source(arch: Arch, code: u32, literal: u32) -> Option<Operand> {
         236 => Operand::SharedLimit,
         237 => Operand::PrivateBase,
         238 => Operand::PrivateLimit,
-        239 if !arch.is_gfx12_plus() => Operand::PopsExitingWaveId,
+        239 => Operand::PopsExitingWaveId,
         240..=248 => Operand::Float(InlineFloat::ALL[code as usize - 240]),
         251 => Operand::Vccz,
         252 => Operand::Execz,

@@ -34,7 +34,7 @@ pub(super) fn source(arch: Arch, operand: Operand) -> Option<(u32, Option<u32>)>
         Operand::SharedLimit => 236,
         Operand::PrivateBase => 237,
         Operand::PrivateLimit => 238,
-        Operand::PopsExitingWaveId if !arch.is_gfx12_plus() => 239,
+        Operand::PopsExitingWaveId => 239,
         Operand::Float(constant) => 240 + constant as u32,
         Operand::Vccz => 251,
         Operand::Execz => 252,
