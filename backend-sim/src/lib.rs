@@ -2,17 +2,28 @@
 //!
 //! In the order that one dispatch travels:
 //!
-//! - [`mem`]: simulated memory, translated and checked for every access.
-//! - [`isa`]: instructions, from bytes.
-//! - [`exec`]: executes decoded instructions on wavefronts.
-
+//! 1. [`backend`]: [`SimBackend`], the devices behind core's seam.
+//! 2. `cp`: the packet processor, which consumes queues; `grid` cuts a dispatch into waves; `sched`
+//!    gives them turns.
+//! 3. [`exec`]: executes decoded instructions on wavefronts; [`isa`]: instructions, from bytes.
+//! 4. [`mem`]: simulated memory, translated and checked for every access.
+//! 5. [`device`]: the devices of a system, and what is reported when something goes wrong;
+//!    [`profile`] has their figures.
 #![no_std]
 
 extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+pub mod backend;
+mod cp;
+pub mod device;
 pub mod exec;
+mod grid;
 pub mod isa;
 pub mod mem;
+pub mod profile;
+mod sched;
 mod sync;
+
+pub use backend::{Mode, SimBackend, SimConfig};

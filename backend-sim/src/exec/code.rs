@@ -38,6 +38,22 @@ pub(crate) struct Page {
 }
 
 impl Page {
+    /// A page with nothing readable.
+    pub(crate) fn empty(va: u64) -> Page {
+        Page {
+            va,
+            ops: (0..SLOTS as u16)
+                .map(MicroOp::undecoded)
+                .collect::<Vec<_>>()
+                .into(),
+            ext: Vec::new(),
+            consts: Vec::new(),
+            const_index: BTreeMap::new(),
+            words: Box::new([0; SLOTS]),
+            readable: 0..0,
+        }
+    }
+
     /// The index of a constant's rows.
     pub(crate) fn constant(&mut self, value: u64) -> u32 {
         let consts = &mut self.consts;
@@ -100,7 +116,8 @@ impl CodeCache {
         self.arch
     }
 
-    pub(crate) fn level(&self) -> Level {
+    /// The level of its vector handlers.
+    pub fn level(&self) -> Level {
         self.level
     }
 
@@ -185,16 +202,9 @@ impl CodeCache {
         let mut words = Box::new([0u32; SLOTS]);
         let readable = snapshot(view, va, pc, &mut words).ok_or(FetchError::Unmapped { va: pc })?;
         let page = Box::new(Page {
-            va,
-            ops: (0..SLOTS as u16)
-                .map(MicroOp::undecoded)
-                .collect::<Vec<_>>()
-                .into(),
-            ext: Vec::new(),
-            consts: Vec::new(),
-            const_index: BTreeMap::new(),
             words,
             readable,
+            ..Page::empty(va)
         });
         let at = match self.index.get(&va) {
             Some(&at) => at,

@@ -38,28 +38,6 @@ pub(crate) enum Pattern {
 }
 
 impl Pattern {
-    /// The pattern of a 9-bit DPP_CTRL, or `None` if there is none. `newer` is GFX10 and later.
-    pub(crate) fn from_ctrl(ctrl: u16, newer: bool) -> Option<Pattern> {
-        let low = (ctrl & 15) as u8;
-        Some(match ctrl {
-            0x000..=0x0ff => Pattern::Quad(ctrl as u8),
-            0x101..=0x10f => Pattern::RowShl(low),
-            0x111..=0x11f => Pattern::RowShr(low),
-            0x121..=0x12f => Pattern::RowRor(low),
-            0x130 if !newer => Pattern::WaveShl,
-            0x134 if !newer => Pattern::WaveRol,
-            0x138 if !newer => Pattern::WaveShr,
-            0x13c if !newer => Pattern::WaveRor,
-            0x140 => Pattern::RowMirror,
-            0x141 => Pattern::RowHalfMirror,
-            0x142 if !newer => Pattern::Bcast15,
-            0x143 if !newer => Pattern::Bcast31,
-            0x150..=0x15f => Pattern::RowShare(low),
-            0x160..=0x16f if newer => Pattern::RowXmask(low),
-            _ => return None,
-        })
-    }
-
     /// The lane that `lane` reads, or `None` when it is out of bounds.
     pub(crate) fn source(self, lane: u32, lanes: u32) -> Option<u32> {
         let row = lane & !15;
@@ -76,8 +54,8 @@ impl Pattern {
             Pattern::WaveRol => Some((lane + 1) % lanes),
             Pattern::WaveShr => lane.checked_sub(1),
             Pattern::WaveRor => Some((lane + lanes - 1) % lanes),
-            Pattern::RowMirror => Some(row | 15 - in_row),
-            Pattern::RowHalfMirror => Some(lane & !7 | 7 - (lane & 7)),
+            Pattern::RowMirror => Some(row | (15 - in_row)),
+            Pattern::RowHalfMirror => Some(lane & !7 | (7 - (lane & 7))),
             Pattern::Bcast15 => row.checked_sub(1),
             Pattern::Bcast31 => (lane >= 32).then_some(31),
             Pattern::RowShare(n) => Some(row | u32::from(n)),
@@ -147,8 +125,8 @@ impl Permute {
         let mut readable = self.valid[size];
         if !self.fetch_inactive {
             let mut live = 0u64;
-            for lane in 0..lanes as usize {
-                live |= (exec >> table[lane] & 1) << lane;
+            for (lane, &from) in table.iter().enumerate().take(lanes as usize) {
+                live |= (exec >> from & 1) << lane;
             }
             readable &= live;
         }

@@ -192,19 +192,16 @@ pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
 }
 
 impl Machine<'_> {
-    /// Byte offsets of the lanes. Beyond 32 bits nothing is in range: such a sum saturates.
+    /// Byte offsets of the lanes. The sum wraps: compilers fold negative addresses into offsets.
     #[inline(always)]
-    fn lds_offsets(&mut self, op: &MicroOp, offset: u64) -> [u32; 64] {
-        let mut offsets = [0; 64];
+    fn lds_offsets(&mut self, op: &MicroOp, offset: u64, offsets: &mut [u32; 64]) {
         let lanes = self.wave.lanes as usize & 127;
         let row: *const u32 = self.wave.rows.ptr(op.src[0] - VGPR);
         // SAFETY: the address register's row was checked by the run loop.
         let row = unsafe { core::slice::from_raw_parts(row, lanes) };
         for (to, &address) in offsets.iter_mut().zip(row) {
-            let sum = address.wrapping_add(offset as u32);
-            *to = if sum < address { u32::MAX } else { sum };
+            *to = address.wrapping_add(offset as u32);
         }
-        offsets
     }
 
     /// Reads LDS into the registers of an operand.
@@ -213,25 +210,6 @@ impl Machine<'_> {
         let words = spec.dwords();
         let to = self.wave.rows.ptr(dst - VGPR);
         let lds = &*self.lds;
-        if spec.bytes >= 4 && mask == self.wave.lane_mask() {
-            let reach = offsets[..lanes]
-                .iter()
-                .fold(0, |reach, &offset| reach.max(offset));
-            if u64::from(reach) + u64::from(spec.bytes) <= lds.len() as u64 {
-                let from = lds.as_ptr();
-                for word in 0..words {
-                    for (lane, &offset) in offsets[..lanes].iter().enumerate() {
-                        // SAFETY: no lane reaches beyond the LDS; the destination's rows were
-                        // checked by the run loop.
-                        unsafe {
-                            let at = from.add(offset as usize + word * 4).cast::<u32>();
-                            *to.add(word * lanes + lane) = u32::from_le(at.read_unaligned());
-                        }
-                    }
-                }
-                return;
-            }
-        }
         for lane in Lanes(mask) {
             for word in 0..words {
                 let at = offsets[lane] as usize + word * 4;
@@ -333,22 +311,161 @@ impl Machine<'_> {
     }
 }
 
+/// How the addresses of sixteen lanes lie: tiles in LDS make whole waves irregular, but rarely sixteen
+/// lanes.
+enum Run {
+    Same,
+    Neighbours,
+    Scattered,
+}
+
+#[inline(always)]
+fn run_of(addresses: &[u32; 16]) -> Run {
+    let first = addresses[0];
+    let (mut differs, mut gaps) = (0, 0);
+    for (lane, &at) in addresses.iter().enumerate() {
+        differs |= at ^ first;
+        gaps |= at ^ first.wrapping_add(lane as u32 * 4);
+    }
+    match (differs, gaps) {
+        (0, _) => Run::Same,
+        (_, 0) => Run::Neighbours,
+        _ => Run::Scattered,
+    }
+}
+
+impl Machine<'_> {
+    /// The addresses of all lanes, if all are active and none reaches beyond the LDS with any of the
+    /// offsets: what the fast paths ask for.
+    #[inline(always)]
+    fn all_inside(&mut self, op: &MicroOp, offsets: &[u64], bytes: u64) -> Option<*const u32> {
+        if self.wave.exec() != self.wave.lane_mask() {
+            return None;
+        }
+        let row: *const u32 = self.wave.rows.ptr(op.src[0] - VGPR);
+        let lanes = self.wave.lanes as usize & 127;
+        // SAFETY: the address register's row was checked by the run loop.
+        let addresses = unsafe { core::slice::from_raw_parts(row, lanes) };
+        for &offset in offsets {
+            // No address is above the union of their bits.
+            let sum = |at: u32| at.wrapping_add(offset as u32);
+            let union = addresses.iter().fold(0, |union, &at| union | sum(at));
+            if u64::from(union) + bytes > self.lds.len() as u64 {
+                return None;
+            }
+        }
+        Some(row)
+    }
+
+    /// Reads of whole dwords by all lanes at one or two offsets; `false` when the careful way is needed.
+    #[inline(always)]
+    fn fast_load<const N: usize>(&mut self, op: &MicroOp, words: usize, offsets: [u64; N]) -> bool {
+        let Some(row) = self.all_inside(op, &offsets, words as u64 * 4) else {
+            return false;
+        };
+        let lanes = self.wave.lanes as usize;
+        let to = self.wave.rows.ptr(op.dst - VGPR);
+        let lds = self.lds.as_ptr();
+        for chunk in 0..lanes / 16 {
+            // SAFETY: sixteen lanes of the address row; copied, as a result may overwrite them.
+            let addresses = unsafe { row.add(chunk * 16).cast::<[u32; 16]>().read() };
+            let run = run_of(&addresses);
+            for (at, &offset) in offsets.iter().enumerate() {
+                let sum = |at: u32| at.wrapping_add(offset as u32) as usize;
+                let first = sum(addresses[0]);
+                for word in 0..words {
+                    // SAFETY: `all_inside` checked every lane's bytes at each offset; the
+                    // destination's rows were checked by the run loop.
+                    unsafe {
+                        let from = lds.add(word * 4);
+                        let to = to.add((at * words + word) * lanes + chunk * 16);
+                        match run {
+                            Run::Same => {
+                                let value = from.add(first).cast::<u32>().read_unaligned();
+                                to.cast::<[u32; 16]>().write([u32::from_le(value); 16]);
+                            }
+                            Run::Neighbours => {
+                                let row = from.add(first).cast::<[u32; 16]>().read_unaligned();
+                                to.cast::<[u32; 16]>().write(row.map(u32::from_le));
+                            }
+                            Run::Scattered => {
+                                for (lane, &at) in addresses.iter().enumerate() {
+                                    let value = from.add(sum(at)).cast::<u32>();
+                                    *to.add(lane) = u32::from_le(value.read_unaligned());
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Writes of whole dwords by all lanes; where lanes meet, the last wins.
+    #[inline(always)]
+    fn fast_store(&mut self, op: &MicroOp, words: usize, offset: u64, data: u16) -> bool {
+        let Some(row) = self.all_inside(op, &[offset], words as u64 * 4) else {
+            return false;
+        };
+        let lanes = self.wave.lanes as usize;
+        let from: *const u32 = self.wave.rows.ptr(data - VGPR);
+        let lds = self.lds.as_mut_ptr();
+        for chunk in 0..lanes / 16 {
+            // SAFETY: sixteen lanes of the address row; `all_inside` checked every lane's bytes; the
+            // data's rows were checked by the run loop.
+            unsafe {
+                let addresses = row.add(chunk * 16).cast::<[u32; 16]>().read();
+                let from = from.add(chunk * 16);
+                let sum = |at: u32| at.wrapping_add(offset as u32) as usize;
+                if words == 1 && matches!(run_of(&addresses), Run::Neighbours) {
+                    let row = from.cast::<[u32; 16]>().read().map(u32::to_le);
+                    lds.add(sum(addresses[0]))
+                        .cast::<[u32; 16]>()
+                        .write_unaligned(row);
+                    continue;
+                }
+                for (lane, &at) in addresses.iter().enumerate() {
+                    for word in 0..words {
+                        let value = (*from.add(word * lanes + lane)).to_le();
+                        lds.add(sum(at) + word * 4)
+                            .cast::<u32>()
+                            .write_unaligned(value);
+                    }
+                }
+            }
+        }
+        true
+    }
+}
+
 fn load(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
-    let offsets = m.lds_offsets(op, op.k[0]);
+    let spec = Spec::from_flags(op.flags);
+    if spec.bytes >= 4 && m.fast_load(op, spec.dwords(), [op.k[0]]) {
+        return Flow::Next;
+    }
+    let mut offsets = [0; 64];
+    m.lds_offsets(op, op.k[0], &mut offsets);
     let exec = m.wave.exec();
-    m.lds_load(op.dst, Spec::from_flags(op.flags), &offsets, exec);
+    m.lds_load(op.dst, spec, &offsets, exec);
     Flow::Next
 }
 
 fn store(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
-    let offsets = m.lds_offsets(op, op.k[0]);
+    let spec = Spec::from_flags(op.flags);
+    if spec.bytes >= 4 && m.fast_store(op, spec.dwords(), op.k[0], op.src[1]) {
+        return Flow::Next;
+    }
+    let mut offsets = [0; 64];
+    m.lds_offsets(op, op.k[0], &mut offsets);
     let exec = m.wave.exec();
-    m.lds_store(op.src[1], Spec::from_flags(op.flags), &offsets, exec);
+    m.lds_store(op.src[1], spec, &offsets, exec);
     Flow::Next
 }
 
 fn lds_atomic(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
-    let offsets = m.lds_offsets(op, op.k[0]);
+    let mut offsets = [0; 64];
+    m.lds_offsets(op, op.k[0], &mut offsets);
     let exec = m.wave.exec();
     let (what, wide) = atomic_of(op.k[1]);
     m.lds_atomic(op.dst, what, wide, [op.src[1], op.src[2]], &offsets, exec);
@@ -357,8 +474,13 @@ fn lds_atomic(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
 
 fn read2(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     let spec = Spec::from_flags(op.flags);
+    if m.fast_load(op, spec.dwords(), [op.k[0], op.k[2]]) {
+        return Flow::Next;
+    }
     let exec = m.wave.exec();
-    let (first, second) = (m.lds_offsets(op, op.k[0]), m.lds_offsets(op, op.k[2]));
+    let (mut first, mut second) = ([0; 64], [0; 64]);
+    m.lds_offsets(op, op.k[0], &mut first);
+    m.lds_offsets(op, op.k[2], &mut second);
     m.lds_load(op.dst, spec, &first, exec);
     m.lds_load(op.dst + spec.dwords() as u16, spec, &second, exec);
     Flow::Next
@@ -367,7 +489,9 @@ fn read2(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
 fn write2(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     let spec = Spec::from_flags(op.flags);
     let exec = m.wave.exec();
-    let (first, second) = (m.lds_offsets(op, op.k[0]), m.lds_offsets(op, op.k[2]));
+    let (mut first, mut second) = ([0; 64], [0; 64]);
+    m.lds_offsets(op, op.k[0], &mut first);
+    m.lds_offsets(op, op.k[2], &mut second);
     m.lds_store(op.src[1], spec, &first, exec);
     m.lds_store(op.src[2], spec, &second, exec);
     Flow::Next
@@ -377,7 +501,9 @@ fn exchange2(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     let spec = Spec::from_flags(op.flags);
     let exec = m.wave.exec();
     let wide = spec.bytes == 8;
-    let (first, second) = (m.lds_offsets(op, op.k[0]), m.lds_offsets(op, op.k[2]));
+    let (mut first, mut second) = ([0; 64], [0; 64]);
+    m.lds_offsets(op, op.k[0], &mut first);
+    m.lds_offsets(op, op.k[2], &mut second);
     // The second value is read before the result of the first is written, lane by lane.
     for lane in Lanes(exec) {
         let mask = 1 << lane;

@@ -64,7 +64,7 @@ fn plain(inst: &Inst, run: OpFn) -> Lowered {
         op_sel_hi: 0,
         ..inst.mods
     };
-    if packed != Mods::default() {
+    if !moves(inst.op) && packed != Mods::default() {
         return Err("a modifier of this instruction");
     }
     let mut next = 0;

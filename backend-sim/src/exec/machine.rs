@@ -8,7 +8,7 @@ use super::fault::{Fault, FaultKind};
 use super::microop::{CONST, Flow, MicroOp};
 use super::rows::Temps;
 use super::run::Exit;
-use super::scalars::{EXEC, NULL, SCC, TRASH};
+use super::scalars::SCC;
 use super::tlb::Tlb;
 use super::wave::Wave;
 use crate::isa::Arch;
@@ -76,11 +76,6 @@ impl Machine<'_> {
     #[inline(always)]
     pub(crate) fn set_scc(&mut self, scc: bool) {
         self.wave.s[SCC] = u32::from(scc);
-    }
-
-    #[inline(always)]
-    pub(crate) fn set_exec(&mut self, mask: u64) {
-        self.wave.set_mask(EXEC, mask);
     }
 
     #[inline(always)]
@@ -158,14 +153,5 @@ pub(crate) fn slot_in(page: &Page, va: u64) -> Option<usize> {
         Some(offset as usize / 4)
     } else {
         None
-    }
-}
-
-/// Where a scalar destination is written: the null register swallows.
-pub(crate) fn writable(index: usize) -> u16 {
-    if index == NULL {
-        TRASH as u16
-    } else {
-        index as u16
     }
 }

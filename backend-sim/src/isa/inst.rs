@@ -1,6 +1,6 @@
 //! A decoded instruction.
 
-use super::{Field, Op, Operand, Type};
+use super::{Field, Lanes, Op, Operand, Type};
 
 /// One decoded instruction: what it does, on which operands, with which modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,7 +11,7 @@ pub struct Inst {
     pub op_y: Option<Op>,
     /// The encoding that the instruction was found in.
     pub format: Format,
-    /// Length in bytes, with literal, DPP or SDWA dword: 4, 8, 12 or (VOP3 on gfx10+ with literal) 12.
+    /// Length in bytes: 4, 8 or 12, with the literal, DPP or SDWA dword if there is one.
     pub len: u8,
     /// Operands in assembly order, described one by one by `op.row().operands()`.
     /// VOPD: the X half in 0..4, the Y half in 4..8.
@@ -39,6 +39,15 @@ impl Inst {
                 Type::B64
             }
             (Format::Mubuf | Format::Mtbuf, Field::Addr) if self.mods.addr64 => Type::U64,
+            // The texture fault flag takes one register more.
+            (Format::Mubuf | Format::Mtbuf, Field::Dst | Field::Data) if self.mods.tfe => {
+                match desc.ty.dwords(Lanes::W64) {
+                    1 => Type::B64,
+                    2 => Type::B96,
+                    3 => Type::B128,
+                    _ => Type::B160,
+                }
+            }
             _ => desc.ty,
         }
     }
@@ -91,6 +100,29 @@ pub enum Format {
     Mtbuf,
 }
 
+impl Format {
+    /// The formats that have a list of instructions, in its order. VOPD pairs instructions of other lists.
+    pub const LISTS: [Format; 17] = [
+        Format::Sop1,
+        Format::Sop2,
+        Format::Sopk,
+        Format::Sopc,
+        Format::Sopp,
+        Format::Smem,
+        Format::Vop1,
+        Format::Vop2,
+        Format::Vopc,
+        Format::Vop3,
+        Format::Vop3p,
+        Format::Ds,
+        Format::Flat,
+        Format::Global,
+        Format::Scratch,
+        Format::Mubuf,
+        Format::Mtbuf,
+    ];
+}
+
 /// Modifiers. A field that the instruction's encoding lacks is zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Mods {
@@ -128,7 +160,7 @@ pub struct Mods {
     pub gds: bool,
     /// Typed buffer: gfx9 dfmt in bits 0 to 3 and nfmt in bits 4 to 6; the 7-bit format since gfx10.
     pub fmt: u8,
-    /// SMEM (gfx9): the offset comes from a register too.
+    /// SMEM (gfx9): the offset is the sum of a register and a number.
     pub soffset_en: bool,
     /// Matrix operations: broadcast size.
     pub cbsz: u8,
@@ -155,6 +187,13 @@ impl Cache {
     pub const DLC: u8 = 4;
     /// SCC (gfx90a); gfx942: SC1.
     pub const SCC: u8 = 8;
+
+    /// Sets one of the bits above.
+    pub const fn set(&mut self, bit: u8, value: bool) {
+        if value {
+            self.0 |= bit;
+        }
+    }
 
     /// Before gfx12: whether GLC (SC0) is set.
     pub const fn glc(self) -> bool {

@@ -5,7 +5,10 @@
 //! - [`Arch`]: whose encoding is meant.
 
 mod arch;
+mod coverage;
 mod decode;
+mod encode;
+mod generate;
 mod inst;
 #[macro_use]
 mod list;
@@ -15,8 +18,14 @@ mod row;
 mod table;
 mod text;
 
+#[cfg(test)]
+mod tests;
+
 pub use arch::{Arch, ArchSet, Column, Lanes};
+pub use coverage::{Coverage, coverage};
 pub use decode::{DecodeError, decode};
+pub use encode::{EncodeError, Encoded, encode};
+pub use generate::{Rng, generate, generate_dual};
 pub use inst::{Cache, Dpp, DppCtrl, Format, Inst, Mods, Sdwa, Select, Unused};
 pub use op::Op;
 pub use operand::{InlineFloat, Operand};

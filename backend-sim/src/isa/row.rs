@@ -40,10 +40,12 @@ impl Flags {
     pub const TRUE16: Flags = Flags(2);
     /// DS with two offsets of 8 bits instead of one of 16.
     pub const TWO_OFFSETS: Flags = Flags(4);
-    /// No DPP form.
+    /// No DPP form, although its operands would allow one.
     pub const NO_DPP: Flags = Flags(8);
-    /// No SDWA form.
-    pub const NO_SDWA: Flags = Flags(16);
+    /// VOP3P: one of the few with a DPP form (gfx11 and later).
+    pub const PACKED_DPP: Flags = Flags(16);
+    /// As `SHORT_ONLY`, but gfx9 has a VOP3 form.
+    pub const SHORT_SINCE_GFX10: Flags = Flags(64);
     /// VOP3P on gfx9: a matrix operation, or a move to or from accumulation registers.
     pub const MATRIX: Flags = Flags(32);
 
@@ -299,6 +301,104 @@ impl Row {
             |r: &Option<(Column, &'static str)>| r.filter(|(from, _)| arch.column() >= *from);
         let latest = self.renamed.iter().rev().find_map(since);
         latest.map_or(self.mnemonic, |(_, name)| name)
+    }
+
+    /// Whether any operand has the field.
+    pub fn has(&self, field: Field) -> bool {
+        self.operands.iter().any(|o| o.field == field)
+    }
+
+    /// Whether the instruction has a VOP3 form.
+    pub fn has_vop3(&self, arch: Arch) -> bool {
+        let vector = matches!(
+            self.format,
+            Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3
+        );
+        let short = self.flags.has(Flags::SHORT_ONLY)
+            || self.flags.has(Flags::SHORT_SINCE_GFX10) && arch.is_gfx10_plus();
+        vector && !short
+    }
+
+    /// Whether the instruction has an SDWA form (gfx9 and gfx10): one-dword operands, a destination that is
+    /// only written.
+    pub fn has_sdwa(&self, arch: Arch) -> bool {
+        let fits = |o: &OperandDesc| {
+            let wide = o.ty.dwords(Lanes::W64) > 1 && !matches!(o.ty, Type::Mask | Type::PkF32);
+            let plain = matches!(
+                o.field,
+                Field::Dst | Field::MaskDst | Field::CmpxDst | Field::Src0 | Field::Src1
+            ) || o.field == Field::Src2 && o.ty == Type::Mask;
+            plain && !wide && o.dir != Dir::ReadWrite
+        };
+        let short = matches!(self.format, Format::Vop1 | Format::Vop2 | Format::Vopc);
+        short
+            && !arch.is_gfx11_plus()
+            && !self.operands.is_empty()
+            && self.operands.iter().all(fits)
+    }
+
+    /// Whether the instruction has DPP forms in `format`.
+    pub fn has_dpp(&self, arch: Arch, format: Format) -> bool {
+        let in_format = match format {
+            Format::Vop2 if self.op == Op::v_pk_fmac_f16 => arch.is_gfx11_plus(),
+            Format::Vop1 | Format::Vop2 => true,
+            Format::Vopc | Format::Vop3 => arch.is_gfx11_plus(),
+            Format::Vop3p => arch.is_gfx11_plus() && self.flags.has(Flags::PACKED_DPP),
+            _ => false,
+        };
+        // CDNA 2 and later permute register pairs too.
+        let wide = arch.is_gfx90a_plus() && format != Format::Vop3;
+        let fits = |o: &OperandDesc| o.ty.dwords(Lanes::W32) <= 1 || wide;
+        let literal = self.has(Field::Literal);
+        let scalar = self.has(Field::ScalarDst) || self.has(Field::AccDst);
+        in_format
+            && !literal
+            && !scalar
+            && !self.flags.has(Flags::NO_DPP)
+            && !self.operands.is_empty()
+            && self.operands.iter().all(fits)
+    }
+
+    /// Sources whose sign the instruction can change (bit 0 is the first): the floating-point ones, and those
+    /// of conditional moves.
+    pub fn signed_sources(&self) -> u8 {
+        let selects = self
+            .operands
+            .last()
+            .is_some_and(|o| o.field == Field::Src2 && o.ty == Type::Mask)
+            && !self.has(Field::MaskDst);
+        self.source_mask(|ty| ty.is_float() || selects && ty != Type::Mask)
+    }
+
+    /// Sources that are half a register (bit 0 is the first), and the destination (bit 3).
+    pub fn half_operands(&self) -> u8 {
+        let dst = self
+            .operands
+            .first()
+            .is_some_and(|o| o.field == Field::Dst && o.ty.is_16());
+        self.source_mask(Type::is_16) | (dst as u8) << 3
+    }
+
+    /// The destination (bit 3) of instructions that pack two halves, whose OP_SEL bit is stored but idle.
+    pub fn packed_halves(&self) -> u8 {
+        let packs = self
+            .operands
+            .first()
+            .is_some_and(|o| matches!(o.ty, Type::PkF16 | Type::PkI16 | Type::PkU16));
+        (packs as u8) << 3
+    }
+
+    fn source_mask(&self, test: impl Fn(Type) -> bool) -> u8 {
+        let bit = |o: &OperandDesc| match o.field {
+            Field::Src0 if test(o.ty) => 1,
+            Field::Src1 if test(o.ty) => 2,
+            Field::Src2 if test(o.ty) => 4,
+            _ => 0,
+        };
+        self.operands
+            .iter()
+            .map(bit)
+            .fold(0, |mask, bit| mask | bit)
     }
 
     /// The operands in assembly order.

@@ -73,6 +73,9 @@ pub struct MemoryFaultInfo {
     pub no_execute: bool,
     /// The address may be imprecise.
     pub imprecise: bool,
+    /// The queue whose packet it was, if the backend can tell: it alone is stopped. Hardware cannot, and
+    /// all queues of the agent are.
+    pub queue: Option<QueueHandle>,
 }
 
 /// A hardware exception.

@@ -13,23 +13,27 @@
 //! | [`Clock`] | time, on the host and on a device | yes |
 //! | [`Dma`], [`Ipc`], [`Svm`], [`VirtualMemory`], [`Debug`], [`Profiling`] | what a device may offer besides | `impl Dma for MyBackend {}` answers not-supported |
 //!
-//! [`Backend`] is their sum and implements itself. Middleware (a tracer, a fault injector)
-//! implements the same traits and wraps any backend.
+//! [`Backend`] is their sum and implements itself. Middleware wraps any backend: [`Wrap`] implements the
+//! traits around one and shows every call to a [`Hook`], such as [`Trace`] or [`FaultInjector`].
 
 mod clock;
 mod events;
+mod fault;
 mod lock;
 mod memory;
 mod optional;
 mod park;
 mod queues;
 mod topology;
+mod trace;
+mod wrap;
 
 pub use clock::{Clock, ClockCounters};
 pub use events::{
     EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareEvent,
     MemoryFaultInfo, Timeout, WaitMode,
 };
+pub use fault::{FaultInjector, FaultPlan};
 pub use lock::{Lock, LockGuard};
 pub use memory::{
     Allocation, BankId, Memory, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest,
@@ -46,6 +50,8 @@ pub use topology::{
     AgentId, AgentInfo, AgentKind, CacheInfo, CacheKind, GpuInfo, HeapKind, LinkInfo, LinkKind,
     MemoryBank, Name, SkipReason, SkippedAgent, Topology, TopologyError,
 };
+pub use trace::Trace;
+pub use wrap::{Call, Hook, Verdict, Wrap};
 
 crate::impl_error!(
     TopologyError,

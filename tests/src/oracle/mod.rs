@@ -5,4 +5,7 @@
 //! whether the input was accepted or refused.
 
 pub mod aql;
+pub mod code_object;
+pub mod isa;
+pub mod mutate;
 pub mod rng;

@@ -12,6 +12,7 @@ pub(crate) use operand::{constant, destination, rows, scalar_index, source};
 
 use super::code::Page;
 use super::machine::Machine;
+use super::matrix::{self, Matrix};
 use super::microop::{Flow, MicroOp};
 use super::valu::Level;
 use super::vector::VectorForm;
@@ -25,6 +26,8 @@ pub(crate) enum Ext {
     Vector(alloc::boxed::Box<VectorForm>),
     /// The two halves of a VOPD instruction.
     Dual(alloc::boxed::Box<[MicroOp; 2]>),
+    /// A matrix instruction.
+    Matrix(alloc::boxed::Box<Matrix>),
     /// No semantics.
     Unsupported(Unsupported),
 }
@@ -65,23 +68,7 @@ pub(crate) fn lower(arch: Arch, level: Level, inst: &Inst, pc: u64, page: &mut P
         page,
         pc,
     };
-    let lowered = match inst.format {
-        Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
-            scalar::lower(&mut cx, inst)
-        }
-        Format::Smem => smem::lower(&mut cx, inst),
-        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3p => {
-            match lane::lower(&mut cx, inst) {
-                Some(lowered) => lowered,
-                None => vector::lower(&mut cx, inst),
-            }
-        }
-        Format::Vopd => vector::lower_dual(&mut cx, inst),
-        Format::Ds => ds::lower(&mut cx, inst),
-        Format::Flat | Format::Global | Format::Scratch => flat::lower(&mut cx, inst),
-        Format::Mubuf | Format::Mtbuf => buffer::lower(&mut cx, inst),
-    };
-    let mut micro = lowered.unwrap_or_else(|what| {
+    let mut micro = try_lower(&mut cx, inst).unwrap_or_else(|what| {
         let mut micro = MicroOp::undecoded(0);
         let mnemonic = inst.op.row().mnemonic_on(arch);
         micro.ext = cx.add(Ext::Unsupported(Unsupported { mnemonic, what }));
@@ -92,6 +79,41 @@ pub(crate) fn lower(arch: Arch, level: Level, inst: &Inst, pc: u64, page: &mut P
         operand::need(&mut micro, operand, rows(inst.operand_type(index)));
     }
     micro
+}
+
+/// Whether an instruction, with just these operands and modifiers, has semantics here.
+///
+/// # Errors
+/// What about it is not supported.
+pub fn check(arch: Arch, inst: &Inst) -> Result<(), &'static str> {
+    let mut page = Page::empty(0);
+    let mut cx = Cx {
+        arch,
+        level: Level::Baseline,
+        page: &mut page,
+        pc: 0,
+    };
+    try_lower(&mut cx, inst).map(|_| ())
+}
+
+fn try_lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
+    if let Some(lowered) = salu::float::lower(cx, inst) {
+        return lowered;
+    }
+    match inst.format {
+        Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
+            scalar::lower(cx, inst)
+        }
+        Format::Smem => smem::lower(cx, inst),
+        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3p => {
+            let special = lane::lower(cx, inst).or_else(|| matrix::lower(cx, inst));
+            special.unwrap_or_else(|| vector::lower(cx, inst))
+        }
+        Format::Vopd => vector::lower_dual(cx, inst),
+        Format::Ds => ds::lower(cx, inst),
+        Format::Flat | Format::Global | Format::Scratch => flat::lower(cx, inst),
+        Format::Mubuf | Format::Mtbuf => buffer::lower(cx, inst),
+    }
 }
 
 /// The operands of an instruction with their descriptions, both halves of a VOPD.
@@ -130,6 +152,9 @@ pub fn supported(op: Op, arch: Arch) -> bool {
     if row.code(arch) == crate::isa::Code::Absent {
         return false;
     }
+    if salu::float::supported(op) {
+        return true;
+    }
     match row.format {
         Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk => salu::lookup(op).is_some(),
         Format::Sopp => salu::sopp::branch(op)
@@ -142,7 +167,9 @@ pub fn supported(op: Op, arch: Arch) -> bool {
         | Format::Vop3
         | Format::Vop3p
         | Format::Vopd => {
-            lane::supported(op) || super::valu::handler(op, Level::Baseline).is_some()
+            lane::supported(op)
+                || matrix::supported(op)
+                || super::valu::handler(op, Level::Baseline).is_some()
         }
         Format::Ds => ds::supported(op),
         Format::Flat | Format::Global | Format::Scratch => flat::supported(op),

@@ -112,7 +112,7 @@ pub fn decode(arch: Arch, bytes: &[u8]) -> Result<Inst, DecodeError> {
         (0b110100, true, _) => vector::vop3(&cx, word),
         (0b111101, false, _) => scalar::smem(&cx, word),
         (0b110101, false, _) => vector::vop3(&cx, word),
-        (0b110011, false, _) => vector::vop3p(&cx, word),
+        (0b110011, false, _) if bits(word, 23, 3) == 0 => vector::vop3p(&cx, word),
         (0b110010, false, _) if arch.is_gfx11_plus() => vopd::vopd(&cx, word),
         (0b110110, ..) => memory::ds(&cx, word),
         (0b110111, _, false) => memory::flat(&cx, word),
@@ -176,6 +176,14 @@ const fn signed(value: u32, width: u32) -> i32 {
 }
 
 fn inst(op: Op, format: Format, dwords: u8, operands: [Operand; 8], mods: Mods) -> Inst {
+    // Without operands there is nothing to modify, but for the scope of a cache operation.
+    let mods = match op.row().operands() {
+        [] if format != Format::Ds => Mods {
+            cache: mods.cache,
+            ..Mods::default()
+        },
+        _ => mods,
+    };
     Inst {
         op,
         op_y: None,

@@ -2,8 +2,8 @@
 
 use super::super::table::{VOP2_IN_VOP3, vop1_in_vop3};
 use super::super::{
-    Code, Dpp, DppCtrl, Field, Flags, Format, Inst, Mods, Op, Operand, OperandDesc, Sdwa, Select,
-    Type, Unused,
+    Arch, Code, Dpp, DppCtrl, Field, Flags, Format, Inst, Mods, Op, Operand, OperandDesc, Row,
+    Sdwa, Select, Type, Unused,
 };
 use super::source::{aligned, scalar_register, source};
 use super::{Cx, DecodeError, bit, bits, inst};
@@ -88,7 +88,7 @@ fn short(
             dwords = 2;
         }
         SDWA if !cx.arch.is_gfx11_plus() => {
-            if row.flags.has(Flags::NO_SDWA) {
+            if !row.has_sdwa(cx.arch) {
                 return Err(DecodeError::NoSuchForm { op, form: "SDWA" });
             }
             let high = cx.words.at(1)?;
@@ -106,7 +106,7 @@ fn short(
             }
         }
         code if is_dpp(cx, code) => {
-            if row.flags.has(Flags::NO_DPP) {
+            if !row.has_dpp(cx.arch, format) {
                 return Err(DecodeError::NoSuchForm { op, form: "DPP" });
             }
             let high = cx.words.at(1)?;
@@ -121,6 +121,9 @@ fn short(
         }
         _ => {}
     }
+    // Only numbers with a sign can be negated.
+    mods.neg &= row.signed_sources();
+    mods.abs &= row.signed_sources();
     // A VGPR number whose top bit selects the register's half.
     let true16 = row.flags.has(Flags::TRUE16);
     let mut operands = [Operand::None; 8];
@@ -256,7 +259,7 @@ fn sdwa(op: Op, word: u32, compare: bool) -> Result<Sdwa, DecodeError> {
 pub(super) fn vop3(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let op = cx.lookup(Format::Vop3, bits(word, 16, 10))?;
     let row = op.row();
-    if row.flags.has(Flags::SHORT_ONLY) {
+    if !row.has_vop3(cx.arch) {
         return Err(DecodeError::NoSuchForm { op, form: "VOP3" });
     }
     let high = cx.words.at(1)?;
@@ -273,7 +276,11 @@ pub(super) fn vop3(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         mods.abs = bits(word, 8, 3) as u8;
         mods.op_sel = bits(word, 11, 4) as u8;
     }
-    let mut long = Long::fetch(cx, op, high, &mut mods)?;
+    // Bits that mean nothing for this instruction are dropped, so that whoever executes it need not ask.
+    mods.neg &= row.signed_sources();
+    mods.abs &= row.signed_sources();
+    mods.op_sel &= selectable_halves(cx.arch, row);
+    let mut long = Long::fetch(cx, op, Format::Vop3, high, &mut mods)?;
     let mut operands = [Operand::None; 8];
     for (slot, desc) in operands.iter_mut().zip(row.operands()) {
         let dst = bits(word, 0, 8);
@@ -289,6 +296,21 @@ pub(super) fn vop3(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     Ok(inst(op, Format::Vop3, long.dwords, operands, mods))
 }
 
+/// Which operands OP_SEL can select halves for: 16-bit ones. On gfx9 the instructions that VOP3 shares with
+/// the 32-bit encodings cannot.
+fn selectable_halves(arch: Arch, row: &Row) -> u8 {
+    match row.op {
+        // Here the bits say what becomes of inactive and out-of-range lanes.
+        Op::v_permlane16_b32 | Op::v_permlanex16_b32 => 3,
+        _ if arch.is_gfx9()
+            && (row.format != Format::Vop3 || row.mnemonic.contains("_legacy_")) =>
+        {
+            0
+        }
+        _ => row.half_operands() | row.packed_halves(),
+    }
+}
+
 /// The three sources of a 64-bit encoding, and the dword that may follow.
 struct Long {
     src: [u32; 3],
@@ -297,12 +319,18 @@ struct Long {
 }
 
 impl Long {
-    fn fetch(cx: &Cx, op: Op, high: u32, mods: &mut Mods) -> Result<Long, DecodeError> {
+    fn fetch(
+        cx: &Cx,
+        op: Op,
+        format: Format,
+        high: u32,
+        mods: &mut Mods,
+    ) -> Result<Long, DecodeError> {
         let mut src = [bits(high, 0, 9), bits(high, 9, 9), bits(high, 18, 9)];
         let mut literal = 0;
         let mut dwords = 2;
         if cx.arch.is_gfx11_plus() && is_dpp(cx, src[0]) {
-            if op.row().flags.has(Flags::NO_DPP) {
+            if !op.row().has_dpp(cx.arch, format) {
                 return Err(DecodeError::NoSuchForm { op, form: "DPP" });
             }
             let (dpp, src0) = dpp(cx, op, src[0], cx.words.at(2)?)?;
@@ -358,7 +386,7 @@ pub(super) fn vop3p(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         neg: bits(high, 29, 3) as u8,
         ..Mods::default()
     };
-    let mut long = Long::fetch(cx, op, high, &mut mods)?;
+    let mut long = Long::fetch(cx, op, Format::Vop3p, high, &mut mods)?;
     let mut operands = [Operand::None; 8];
     for (slot, desc) in operands.iter_mut().zip(row.operands()) {
         *slot = match desc.field {

@@ -81,13 +81,13 @@ Vop1 {
     v_log_legacy_f32           0x4c  0x4c   -     -     -     (d:F32 a:F32);
     v_cvt_norm_i16_f16         0x4d  0x4d   0x63  0x63  0x63  (d:I16 a:F16);
     v_cvt_norm_u16_f16         0x4e  0x4e   0x64  0x64  0x64  (d:U16 a:F16);
-    v_sat_pk_u8_i16            0x4f  0x4f   0x62  0x62  0x62  (d:I16 a:PkI16);
-    v_swap_b32                 0x51  0x51   0x65  0x65  0x65  (m:B32 am:B32)     [is(Flags::SHORT_ONLY)];
+    v_sat_pk_u8_i16            0x4f  0x4f   0x62  0x62  0x62  (d:B16 a:PkI16);
+    v_swap_b32                 0x51  0x51   0x65  0x65  0x65  (m:B32 am:B32)     [is(Flags::SHORT_ONLY)] [is(Flags::NO_DPP)];
     v_accvgpr_mov_b32          -     0x52   -     -     -     (acc:B32 aacc:B32) [is(Flags::SHORT_ONLY)];
-    v_cvt_f32_fp8              -     0x54   -     -     0x6c  (d:F32 a:F32)      [on(ArchSet::GFX942_UP)];
-    v_cvt_f32_bf8              -     0x55   -     -     0x6d  (d:F32 a:F32)      [on(ArchSet::GFX942_UP)];
-    v_cvt_pk_f32_fp8           -     0x56   -     -     0x6e  (d:PkF32 a:F32)    [on(ArchSet::GFX942_UP)];
-    v_cvt_pk_f32_bf8           -     0x57   -     -     0x6f  (d:PkF32 a:F32)    [on(ArchSet::GFX942_UP)];
+    v_cvt_f32_fp8              -     0x54   -     -     0x6c  (d:F32 a:U32)      [on(ArchSet::GFX942_UP)];
+    v_cvt_f32_bf8              -     0x55   -     -     0x6d  (d:F32 a:U32)      [on(ArchSet::GFX942_UP)];
+    v_cvt_pk_f32_fp8           -     0x56   -     -     0x6e  (d:PkF32 a:U32)    [on(ArchSet::GFX942_UP)];
+    v_cvt_pk_f32_bf8           -     0x57   -     -     0x6f  (d:PkF32 a:U32)    [on(ArchSet::GFX942_UP)];
 
     // since gfx10
     v_pipeflush                -     -      0x1b  0x1b  0x1b  ();
@@ -102,10 +102,10 @@ Vop1 {
     v_movrelsd_2_b32           -     -      0x48  0x48  0x48  (d:B32 a:B32);
 
     // since gfx11
-    v_permlane64_b32           -     -      -     0x67  0x67  (d:B32 a:B32)      [is(Flags::SHORT_ONLY)];
+    v_permlane64_b32           -     -      -     0x67  0x67  (d:B32 a:B32)      [is(Flags::SHORT_ONLY)] [is(Flags::NO_DPP)];
 
     // since gfx10
-    v_swaprel_b32              -     -      0x68  0x68  0x68  (m:B32 am:B32)     [is(Flags::SHORT_ONLY)];
+    v_swaprel_b32              -     -      0x68  0x68  0x68  (m:B32 am:B32)     [is(Flags::SHORT_ONLY)] [is(Flags::NO_DPP)];
 
     // since gfx11
     v_not_b16                  -     -      -     0x69  0x69  (d:U16 a:U16);

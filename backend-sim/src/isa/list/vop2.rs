@@ -57,14 +57,14 @@ Vop2 {
     v_max_i16           0x30    0x30    [0x30a] [0x30a] [0x30a] (d:I16 a:I16 b:I16);
     v_min_u16           0x31    0x31    [0x30b] [0x30b] [0x30b] (d:U16 a:U16 b:U16);
     v_min_i16           0x32    0x32    [0x30c] [0x30c] [0x30c] (d:I16 a:I16 b:I16);
-    v_ldexp_f16         0x33    0x33    0x3b    0x3b    0x3b    (d:F16 a:F16 b:F16);
+    v_ldexp_f16         0x33    0x33    0x3b    0x3b    0x3b    (d:F16 a:F16 b:I16);
     v_add_u32           0x34    0x34    0x25    0x25    0x25    (d:U32 a:U32 b:U32)                  [gfx10("v_add_nc_u32")];
     v_sub_u32           0x35    0x35    0x26    0x26    0x26    (d:U32 a:U32 b:U32)                  [gfx10("v_sub_nc_u32")];
     v_subrev_u32        0x36    0x36    0x27    0x27    0x27    (d:U32 a:U32 b:U32)                  [gfx10("v_subrev_nc_u32")];
-    v_dot2c_f32_f16     0x37    0x37    0x02    -       -       (m:F32 a:PkF16 b:PkF16)              [on(ArchSet::GFX908_UP)];
+    v_dot2c_f32_f16     0x37    0x37    0x02    0x02    -       (m:F32 a:PkF16 b:PkF16)              [on(ArchSet::GFX908_UP)] [gfx11("v_dot2acc_f32_f16")] [is(Flags::SHORT_SINCE_GFX10)];
     v_dot2c_i32_i16     0x38    0x38    -       -       -       (m:I32 a:PkI16 b:PkI16)              [on(ArchSet::GFX908_UP)];
-    v_dot4c_i32_i8      0x39    0x39    0x0d    -       -       (m:I32 a:I32 b:I32)                  [on(ArchSet::GFX908_UP)];
-    v_dot8c_i32_i4      0x3a    0x3a    -       -       -       (m:I32 a:I32 b:I32)                  [on(ArchSet::GFX908_UP)];
+    v_dot4c_i32_i8      0x39    0x39    0x0d    -       -       (m:I32 a:B32 b:B32)                  [on(ArchSet::GFX908_UP)] [is(Flags::SHORT_SINCE_GFX10)];
+    v_dot8c_i32_i4      0x3a    0x3a    -       -       -       (m:I32 a:B32 b:B32)                  [on(ArchSet::GFX908_UP)];
     v_fmac_f32          0x3b    0x3b    0x2b    0x2b    0x2b    (m:F32 a:F32 b:F32)                  [on(ArchSet::GFX906_UP)];
     v_pk_fmac_f16       0x3c    0x3c    0x3c    0x3c    0x3c    (m:PkF16 a:PkF16 b:PkF16)            [on(ArchSet::GFX908_UP)] [is(Flags::SHORT_ONLY)];
     v_xnor_b32          0x3d    0x3d    0x1e    0x1e    0x1e    (d:U32 a:U32 b:U32)                  [on(ArchSet::GFX906_UP)];
@@ -76,11 +76,8 @@ Vop2 {
     v_cvt_pkrtz_f16_f32 [0x296] [0x296] 0x2f    0x2f    0x2f    (d:PkF16 a:F32 b:F32)                [gfx11("v_cvt_pk_rtz_f16_f32")];
     v_mul_legacy_f32    0x04    [0x2a1] 0x07    0x07    0x07    (d:F32 a:F32 b:F32)                  [gfx11("v_mul_dx9_zero_f32")];
 
-    // since gfx11
-    v_dot2acc_f32_f16   -       -       -       0x02    -       (m:F32 a:PkF16 b:PkF16)              [is(Flags::SHORT_ONLY)];
-
     // since gfx10
-    v_fmac_legacy_f32   -       -       0x06    0x06    -       (m:F32 a:F32 b:F32)                  [gfx11("v_fmac_dx9_zero_f32")];
+    v_fmac_legacy_f32   -       -       0x06    0x06    -       (m:F32 a:F32 b:F32)                  [gfx11("v_fmac_dx9_zero_f32")] [is(Flags::NO_DPP)];
     v_fmac_f16          -       -       0x36    0x36    0x36    (m:F16 a:F16 b:F16);
     v_fmamk_f16         -       -       0x37    0x37    0x37    (d:F16 a:F16 lit:F16 b:F16)          [is(Flags::SHORT_ONLY)];
     v_fmaak_f16         -       -       0x38    0x38    0x38    (d:F16 a:F16 b:F16 lit:F16)          [is(Flags::SHORT_ONLY)];

@@ -33,12 +33,12 @@ Vop3 {
     v_sad_hi_u8            0x1da 0x1da  0x15b 0x223 0x223 (d:U32 a:B32 b:B32 c:U32);
     v_sad_u16              0x1db 0x1db  0x15c 0x224 0x224 (d:U32 a:PkU16 b:PkU16 c:U32);
     v_sad_u32              0x1dc 0x1dc  0x15d 0x225 0x225 (d:U32 a:U32 b:U32 c:U32);
-    v_cvt_pk_u8_f32        0x1dd 0x1dd  0x15e 0x226 0x226 (d:F32 a:F32 b:U32 c:F32);
-    v_div_fixup_f32        0x1de 0x1de  0x15f 0x227 0x227 (d:F32 a:F32 b:F32 c:F32);
+    v_cvt_pk_u8_f32        0x1dd 0x1dd  0x15e 0x226 0x226 (d:U32 a:F32 b:U32 c:U32);
+    v_div_fixup_f32        0x1de 0x1de  0x15f 0x227 0x227 (d:F32 a:F32 b:F32 c:F32)           [is(Flags::NO_DPP)];
     v_div_fixup_f64        0x1df 0x1df  0x160 0x228 0x228 (d:F64 a:F64 b:F64 c:F64);
-    v_div_scale_f32        0x1e0 0x1e0  0x16d 0x2fc 0x2fc (d:F32 mask:Mask a:F32 b:F32 c:F32);
+    v_div_scale_f32        0x1e0 0x1e0  0x16d 0x2fc 0x2fc (d:F32 mask:Mask a:F32 b:F32 c:F32) [is(Flags::NO_DPP)];
     v_div_scale_f64        0x1e1 0x1e1  0x16e 0x2fd 0x2fd (d:F64 mask:Mask a:F64 b:F64 c:F64);
-    v_div_fmas_f32         0x1e2 0x1e2  0x16f 0x237 0x237 (d:F32 a:F32 b:F32 c:F32);
+    v_div_fmas_f32         0x1e2 0x1e2  0x16f 0x237 0x237 (d:F32 a:F32 b:F32 c:F32)           [is(Flags::NO_DPP)];
     v_div_fmas_f64         0x1e3 0x1e3  0x170 0x238 0x238 (d:F64 a:F64 b:F64 c:F64);
     v_msad_u8              0x1e4 0x1e4  0x171 0x239 0x239 (d:U32 a:B32 b:B32 c:B32);
     v_qsad_pk_u16_u8       0x1e5 0x1e5  0x172 0x23a 0x23a (d:B64 a:B64 b:B32 c:B64);
@@ -52,7 +52,7 @@ Vop3 {
     v_perm_b32             0x1ed 0x1ed  0x344 0x244 0x244 (d:B32 a:B32 b:B32 c:B32);
     v_fma_legacy_f16       0x1ee 0x1ee  -     -     -     (d:F16 a:F16 b:F16 c:F16);
     v_div_fixup_legacy_f16 0x1ef 0x1ef  -     -     -     (d:F16 a:F16 b:F16 c:F16);
-    v_cvt_pkaccum_u8_f32   0x1f0 0x1f0  -     -     -     (d:F32 a:F32 b:U32);
+    v_cvt_pkaccum_u8_f32   0x1f0 0x1f0  -     -     -     (m:U32 a:F32 b:U32);
     v_mad_u32_u16          0x1f1 0x1f1  0x373 0x259 0x259 (d:U32 a:U16 b:U16 c:U32);
     v_mad_i32_i16          0x1f2 0x1f2  0x375 0x25a 0x25a (d:I32 a:I16 b:I16 c:I32);
     v_xad_u32              0x1f3 0x1f3  0x345 0x245 0x245 (d:U32 a:U32 b:U32 c:U32);
@@ -78,12 +78,12 @@ Vop3 {
     v_div_fixup_f16        0x207 0x207  0x35f 0x254 0x254 (d:F16 a:F16 b:F16 c:F16);
     v_lshl_add_u64         -     0x208  -     -     -     (d:U64 a:U64 b:U32 c:U64)           [on(ArchSet::GFX942_UP)];
     v_ldexp_f64            0x284 0x284  0x168 0x32b 0x32b (d:F64 a:F64 b:I32);
-    v_mul_lo_u32           0x285 0x285  0x169 0x32c 0x32c (d:U32 a:U32 b:U32);
-    v_mul_hi_u32           0x286 0x286  0x16a 0x32d 0x32d (d:U32 a:U32 b:U32);
-    v_mul_hi_i32           0x287 0x287  0x16c 0x32e 0x32e (d:I32 a:I32 b:I32);
+    v_mul_lo_u32           0x285 0x285  0x169 0x32c 0x32c (d:U32 a:U32 b:U32)                 [is(Flags::NO_DPP)];
+    v_mul_hi_u32           0x286 0x286  0x16a 0x32d 0x32d (d:U32 a:U32 b:U32)                 [is(Flags::NO_DPP)];
+    v_mul_hi_i32           0x287 0x287  0x16c 0x32e 0x32e (d:I32 a:I32 b:I32)                 [is(Flags::NO_DPP)];
     v_ldexp_f32            0x288 0x288  0x362 0x31c 0x31c (d:F32 a:F32 b:I32);
-    v_readlane_b32         0x289 0x289  0x360 0x360 0x360 (sdst:B32 a:B32 b:B32);
-    v_writelane_b32        0x28a 0x28a  0x361 0x361 0x361 (m:B32 a:B32 b:B32);
+    v_readlane_b32         0x289 0x289  0x360 0x360 0x360 (sdst:B32 a:B32 b:B32)              [is(Flags::NO_DPP)];
+    v_writelane_b32        0x28a 0x28a  0x361 0x361 0x361 (m:B32 a:B32 b:B32)                 [is(Flags::NO_DPP)];
     v_bcnt_u32_b32         0x28b 0x28b  0x364 0x31e 0x31e (d:U32 a:U32 b:U32);
     v_mbcnt_lo_u32_b32     0x28c 0x28c  0x365 0x31f 0x31f (d:U32 a:U32 b:U32);
     v_mbcnt_hi_u32_b32     0x28d 0x28d  0x366 0x320 0x320 (d:U32 a:U32 b:U32);
@@ -102,17 +102,17 @@ Vop3 {
     v_add_i16              0x29e 0x29e  0x30d 0x30d 0x30d (d:I16 a:I16 b:I16)                 [gfx10("v_add_nc_i16")];
     v_sub_i16              0x29f 0x29f  0x30e 0x30e 0x30e (d:I16 a:I16 b:I16)                 [gfx10("v_sub_nc_i16")];
     v_pack_b32_f16         0x2a0 0x2a0  0x311 0x311 0x311 (d:B32 a:F16 b:F16);
-    v_cvt_pk_fp8_f32       -     0x2a2  -     -     0x369 (d:F32 a:F32 b:F32)                 [on(ArchSet::GFX942_UP)];
-    v_cvt_pk_bf8_f32       -     0x2a3  -     -     0x36a (d:F32 a:F32 b:F32)                 [on(ArchSet::GFX942_UP)];
-    v_cvt_sr_fp8_f32       -     0x2a4  -     -     0x36b (d:F32 a:F32 b:U32)                 [on(ArchSet::GFX942_UP)];
-    v_cvt_sr_bf8_f32       -     0x2a5  -     -     0x36c (d:F32 a:F32 b:U32)                 [on(ArchSet::GFX942_UP)];
+    v_cvt_pk_fp8_f32       -     0x2a2  -     -     0x369 (d:U32 a:F32 b:F32)                 [on(ArchSet::GFX942_UP)];
+    v_cvt_pk_bf8_f32       -     0x2a3  -     -     0x36a (d:U32 a:F32 b:F32)                 [on(ArchSet::GFX942_UP)];
+    v_cvt_sr_fp8_f32       -     0x2a4  -     -     0x36b (d:U32 a:F32 b:U32)                 [on(ArchSet::GFX942_UP)];
+    v_cvt_sr_bf8_f32       -     0x2a5  -     -     0x36c (d:U32 a:F32 b:U32)                 [on(ArchSet::GFX942_UP)];
 
     // since gfx10
-    v_fma_legacy_f32       -     -      0x140 0x209 0x209 (d:F32 a:F32 b:F32 c:F32)           [gfx11("v_fma_dx9_zero_f32")];
+    v_fma_legacy_f32       -     -      0x140 0x209 0x209 (d:F32 a:F32 b:F32 c:F32)           [gfx11("v_fma_dx9_zero_f32")] [is(Flags::NO_DPP)];
     v_mullit_f32           -     -      0x150 0x218 0x218 (d:F32 a:F32 b:F32 c:F32);
     v_xor3_b32             -     -      0x178 0x240 0x240 (d:U32 a:U32 b:U32 c:U32);
-    v_permlane16_b32       -     -      0x377 0x25b 0x25b (d:B32 a:B32 b:B32 c:B32);
-    v_permlanex16_b32      -     -      0x378 0x25c 0x25c (d:B32 a:B32 b:B32 c:B32);
+    v_permlane16_b32       -     -      0x377 0x25b 0x25b (d:B32 a:B32 b:B32 c:B32)           [is(Flags::NO_DPP)];
+    v_permlanex16_b32      -     -      0x378 0x25c 0x25c (d:B32 a:B32 b:B32 c:B32)           [is(Flags::NO_DPP)];
 
     // since gfx11
     v_cndmask_b16          -     -      -     0x25d 0x25d (d:B16 a:B16 b:B16 c:Mask);
@@ -151,8 +151,8 @@ Vop3 {
     v_s_rsq_f16            -     -      -     -     0x287 (sdst:PkF16 a:F16);
     v_s_sqrt_f32           -     -      -     -     0x288 (sdst:F32 a:F32);
     v_s_sqrt_f16           -     -      -     -     0x289 (sdst:PkF16 a:F16);
-    v_permlane16_var_b32   -     -      -     -     0x30f (d:B32 a:B32 b:B32);
-    v_permlanex16_var_b32  -     -      -     -     0x310 (d:B32 a:B32 b:B32);
+    v_permlane16_var_b32   -     -      -     -     0x30f (d:B32 a:B32 b:B32)                 [is(Flags::NO_DPP)];
+    v_permlanex16_var_b32  -     -      -     -     0x310 (d:B32 a:B32 b:B32)                 [is(Flags::NO_DPP)];
     v_minimum_f64          -     -      -     -     0x341 (d:F64 a:F64 b:F64);
     v_maximum_f64          -     -      -     -     0x342 (d:F64 a:F64 b:F64);
     v_minimum_f32          -     -      -     -     0x365 (d:F32 a:F32 b:F32);

@@ -24,18 +24,18 @@ Vop3p {
     v_pk_min_f16                  0x11  0x11   0x11  0x11  0x1b  (d:PkF16 a:PkF16 b:PkF16)         [gfx12("v_pk_min_num_f16")];
     v_pk_max_f16                  0x12  0x12   0x12  0x12  0x1c  (d:PkF16 a:PkF16 b:PkF16)         [gfx12("v_pk_max_num_f16")];
     v_mad_mix_f32                 0x20  -      -     -     -     (d:F32 a:B32 b:B32 c:B32)         [on(ArchSet::GFX900)];
-    v_fma_mix_f32                 0x20  0x20   0x20  0x20  0x20  (d:F32 a:B32 b:B32 c:B32)         [on(ArchSet::GFX906_UP)];
+    v_fma_mix_f32                 0x20  0x20   0x20  0x20  0x20  (d:F32 a:B32 b:B32 c:B32)         [on(ArchSet::GFX906_UP)] [is(Flags::PACKED_DPP)];
     v_mad_mixlo_f16               0x21  -      -     -     -     (d:F16 a:B32 b:B32 c:B32)         [on(ArchSet::GFX900)];
-    v_fma_mixlo_f16               0x21  0x21   0x21  0x21  0x21  (d:F16 a:B32 b:B32 c:B32)         [on(ArchSet::GFX906_UP)];
+    v_fma_mixlo_f16               0x21  0x21   0x21  0x21  0x21  (d:F16 a:B32 b:B32 c:B32)         [on(ArchSet::GFX906_UP)] [is(Flags::PACKED_DPP)];
     v_mad_mixhi_f16               0x22  -      -     -     -     (d:F16 a:B32 b:B32 c:B32)         [on(ArchSet::GFX900)];
-    v_fma_mixhi_f16               0x22  0x22   0x22  0x22  0x22  (d:F16 a:B32 b:B32 c:B32)         [on(ArchSet::GFX906_UP)];
-    v_dot2_f32_f16                0x23  0x23   0x13  0x13  0x13  (d:F32 a:PkF16 b:PkF16 c:F32)     [on(ArchSet::GFX906_UP)];
+    v_fma_mixhi_f16               0x22  0x22   0x22  0x22  0x22  (d:F16 a:B32 b:B32 c:B32)         [on(ArchSet::GFX906_UP)] [is(Flags::PACKED_DPP)];
+    v_dot2_f32_f16                0x23  0x23   0x13  0x13  0x13  (d:F32 a:PkF16 b:PkF16 c:F32)     [on(ArchSet::GFX906_UP)] [is(Flags::PACKED_DPP)];
     v_dot2_i32_i16                0x26  0x26   0x14  -     -     (d:I32 a:PkI16 b:PkI16 c:I32)     [on(ArchSet::GFX906_UP)];
     v_dot2_u32_u16                0x27  0x27   0x15  -     -     (d:U32 a:PkU16 b:PkU16 c:U32)     [on(ArchSet::GFX906_UP)];
-    v_dot4_i32_i8                 0x28  0x28   0x16  -     -     (d:I32 a:I32 b:I32 c:I32)         [on(ArchSet::GFX906_UP)];
-    v_dot4_u32_u8                 0x29  0x29   0x17  0x17  0x17  (d:U32 a:U32 b:U32 c:U32)         [on(ArchSet::GFX906_UP)];
-    v_dot8_i32_i4                 0x2a  0x2a   0x18  -     -     (d:I32 a:I32 b:I32 c:I32)         [on(ArchSet::GFX906_UP)];
-    v_dot8_u32_u4                 0x2b  0x2b   0x19  0x19  0x19  (d:U32 a:U32 b:U32 c:U32)         [on(ArchSet::GFX906_UP)];
+    v_dot4_i32_i8                 0x28  0x28   0x16  -     -     (d:I32 a:B32 b:B32 c:I32)         [on(ArchSet::GFX906_UP)];
+    v_dot4_u32_u8                 0x29  0x29   0x17  0x17  0x17  (d:U32 a:B32 b:B32 c:U32)         [on(ArchSet::GFX906_UP)];
+    v_dot8_i32_i4                 0x2a  0x2a   0x18  -     -     (d:I32 a:B32 b:B32 c:I32)         [on(ArchSet::GFX906_UP)];
+    v_dot8_u32_u4                 0x2b  0x2b   0x19  0x19  0x19  (d:U32 a:B32 b:B32 c:U32)         [on(ArchSet::GFX906_UP)];
     v_pk_fma_f32                  -     0x30   -     -     -     (d:PkF32 a:PkF32 b:PkF32 c:PkF32);
     v_pk_mul_f32                  -     0x31   -     -     -     (d:PkF32 a:PkF32 b:PkF32);
     v_pk_add_f32                  -     0x32   -     -     -     (d:PkF32 a:PkF32 b:PkF32);
@@ -117,8 +117,8 @@ Vop3p {
     v_smfmac_f32_32x32x32_fp8_fp8 -     0x7f   -     -     -     (m:B512 a:B64 b:B128 c:B32)       [on(ArchSet::GFX942_UP)] [is(Flags::MATRIX)];
 
     // since gfx11
-    v_dot4_i32_iu8                -     -      -     0x16  0x16  (d:I32 a:I32 b:I32 c:I32);
-    v_dot8_i32_iu4                -     -      -     0x18  0x18  (d:I32 a:I32 b:I32 c:I32);
+    v_dot4_i32_iu8                -     -      -     0x16  0x16  (d:I32 a:B32 b:B32 c:I32);
+    v_dot8_i32_iu4                -     -      -     0x18  0x18  (d:I32 a:B32 b:B32 c:I32);
     v_dot2_f32_bf16               -     -      -     0x1a  0x1a  (d:F32 a:PkBf16 b:PkBf16 c:F32);
     v_wmma_f32_16x16x16_f16       -     -      -     0x40  -     (d:W256 a:B256 b:B256 c:W256);
     v_wmma_f32_16x16x16_bf16      -     -      -     0x41  -     (d:W256 a:B256 b:B256 c:W256);
@@ -130,9 +130,9 @@ Vop3p {
     // since gfx12
     v_pk_minimum_f16              -     -      -     -     0x1d  (d:PkF16 a:PkF16 b:PkF16);
     v_pk_maximum_f16              -     -      -     -     0x1e  (d:PkF16 a:PkF16 b:PkF16);
-    v_dot4_f32_fp8_bf8            -     -      -     -     0x24  (d:F32 a:F32 b:F32 c:F32);
-    v_dot4_f32_bf8_fp8            -     -      -     -     0x25  (d:F32 a:F32 b:F32 c:F32);
-    v_dot4_f32_fp8_fp8            -     -      -     -     0x26  (d:F32 a:F32 b:F32 c:F32);
-    v_dot4_f32_bf8_bf8            -     -      -     -     0x27  (d:F32 a:F32 b:F32 c:F32);
+    v_dot4_f32_fp8_bf8            -     -      -     -     0x24  (d:F32 a:B32 b:B32 c:F32);
+    v_dot4_f32_bf8_fp8            -     -      -     -     0x25  (d:F32 a:B32 b:B32 c:F32);
+    v_dot4_f32_fp8_fp8            -     -      -     -     0x26  (d:F32 a:B32 b:B32 c:F32);
+    v_dot4_f32_bf8_bf8            -     -      -     -     0x27  (d:F32 a:B32 b:B32 c:F32);
 } } };
 }

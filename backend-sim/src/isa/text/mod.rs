@@ -7,7 +7,7 @@ mod operand;
 use core::fmt::{self, Display, Formatter};
 
 use super::list::vopd::DUALS;
-use super::row::{Code, Flags};
+use super::row::Code;
 use super::{Arch, Field, Format, Inst, Lanes, Op, Operand, OperandDesc, Row};
 
 /// An instruction as assembly text; see [`Inst::text`].
@@ -68,12 +68,12 @@ impl Text<'_> {
         match format {
             _ if row.operands().is_empty() => "",
             _ if mods.sdwa.is_some() => "_sdwa",
-            Format::Vop1 | Format::Vop2 | Format::Vopc if mods.dpp.is_some() => "_dpp",
+            Format::Vop1 | Format::Vop2 if mods.dpp.is_some() => "_dpp",
+            Format::Vopc if mods.dpp.is_some() => "",
             Format::Vop3 | Format::Vop3p if mods.dpp.is_some() => "_e64_dpp",
-            Format::Vop1 | Format::Vop2 | Format::Vopc if !row.flags.has(Flags::SHORT_ONLY) => {
-                "_e32"
-            }
-            Format::Vop1 | Format::Vop2 if row.flags.has(Flags::TRUE16) => "_e32",
+            Format::Vop1 | Format::Vop2 | Format::Vopc if row.has_vop3(self.arch) => "_e32",
+            Format::Vop1 if row.op == Op::v_mov_b16 => "_e32",
+            Format::Vop2 if row.op == Op::v_pk_fmac_f16 && self.arch.is_gfx9() => "_e32",
             Format::Vop3
                 if matches!(row.code(self.arch), Code::Own(_)) && row.format != Format::Vop3 =>
             {
@@ -88,7 +88,7 @@ impl Text<'_> {
         let operands = &self.inst.operands[first..];
         let mut separator = " ";
         for (index, (operand, desc)) in operands.iter().zip(op.row().operands()).enumerate() {
-            if self.is_unwritten(index, *operand, desc.field) {
+            if self.is_unwritten(*operand, desc.field) {
                 continue;
             }
             f.write_str(separator)?;
@@ -103,16 +103,16 @@ impl Text<'_> {
     }
 
     /// Whether assembly leaves an operand out.
-    fn is_unwritten(&self, index: usize, operand: Operand, field: Field) -> bool {
+    fn is_unwritten(&self, operand: Operand, field: Field) -> bool {
         let Inst { format, mods, .. } = self.inst;
         match field {
             Field::CmpxDst => self.arch.is_gfx10_plus(),
             Field::Ret => operand == Operand::None,
             Field::Imm(super::ImmKind::Optional) => operand == Operand::Imm(0),
-            Field::Dst if *format == Format::Mubuf => operand == Operand::None,
+            // A load that goes to LDS.
+            Field::Dst => mods.lds && operand == Operand::None,
             Field::Src2 if *format == Format::Vopd => true,
-            // Opaque sources of packed conversions and the like are never left out.
-            _ => mods.lds && index == 0 && *format == Format::Mubuf && operand == Operand::None,
+            _ => false,
         }
     }
 }

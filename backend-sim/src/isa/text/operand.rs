@@ -23,6 +23,8 @@ impl Text<'_> {
             Field::Soffset if self.inst.format == Format::Smem => {
                 return self.smem_offset(f, operand);
             }
+            // All 32 bits, also where 16 are used.
+            Field::Literal => self.plain(f, operand, Type::B32)?,
             Field::Saddr | Field::Addr if operand == Operand::None => return f.write_str("off"),
             _ => self.plain(f, operand, desc.ty)?,
         }
@@ -75,6 +77,10 @@ impl Text<'_> {
         f.write_str(close)
     }
 
+    fn is_sop1(&self) -> bool {
+        self.inst.format == Format::Sop1
+    }
+
     pub(super) fn is_mix(&self) -> bool {
         let name = self.row().mnemonic;
         name.starts_with("v_fma_mix") || name.starts_with("v_mad_mix")
@@ -86,6 +92,9 @@ impl Text<'_> {
         let named = |single: &'static str, double: &'static str| if pair { double } else { single };
         match operand {
             Operand::None => f.write_str("off"),
+            // A pair begins at an even register, also where the lane mask of wave32 need not.
+            Operand::Sgpr(n) if ty == Type::Mask && pair => registers(f, "s", n & !1, dwords),
+            Operand::Ttmp(n) if ty == Type::Mask && pair => registers(f, "ttmp", n & !1, dwords),
             Operand::Sgpr(n) => registers(f, "s", n, dwords),
             Operand::Vgpr(n) => registers(f, "v", n, dwords),
             Operand::Acc(n) => registers(f, "a", n, dwords),
@@ -110,7 +119,15 @@ impl Text<'_> {
             Operand::PopsExitingWaveId => f.write_str("src_pops_exiting_wave_id"),
             Operand::LdsDirect => f.write_str("src_lds_direct"),
             Operand::Int(n) => write!(f, "{n}"),
+            // 16-bit integers have no fractions: the bits are shown.
+            Operand::Float(constant)
+                if matches!(ty, Type::U16 | Type::I16 | Type::B16) && !self.is_sop1() =>
+            {
+                write!(f, "{:#x}", constant.f16_bits())
+            }
             Operand::Float(constant) => f.write_str(inline_float(constant, ty)),
+            // SOP1 shows all of a literal.
+            Operand::Literal(value) if ty.is_16() && self.is_sop1() => literal(f, value, Type::B32),
             Operand::Literal(value) => literal(f, value, ty),
             Operand::Imm(value) => write!(f, "{value}"),
         }
@@ -123,6 +140,8 @@ impl Text<'_> {
         let value = value as u32 & 0xffff;
         match kind {
             ImmKind::Hex => write!(f, "{value:#x}"),
+            // Large numbers are written in hexadecimal.
+            ImmKind::Dec if value > 64 => write!(f, "{value:#x}"),
             ImmKind::Dec | ImmKind::Optional | ImmKind::Branch => write!(f, "{value}"),
             ImmKind::Waitcnt => imm::waitcnt(f, self.arch, value),
             ImmKind::Message => imm::message(f, self.arch, value, self.inst.format == Format::Sop1),
@@ -172,15 +191,29 @@ fn registers(f: &mut Formatter<'_>, file: &str, first: u8, dwords: u8) -> fmt::R
     }
 }
 
-/// A literal that an inline constant could have named is written as that constant.
+/// A literal that an inline constant could have named is written as that constant. 16-bit operands read, and
+/// show, the low half.
 fn literal(f: &mut Formatter<'_>, value: u32, ty: Type) -> fmt::Result {
+    let half = ty.is_16();
+    let value = if half { value & 0xffff } else { value };
+    let number = if ty == Type::F16 {
+        i32::from(value as i16)
+    } else {
+        value as i32
+    };
     let wide = ty.dwords(Lanes::W64) > 1;
-    if (-16..=64).contains(&(value as i32)) && !(wide && value > 64) {
-        return write!(f, "{}", value as i32);
+    if (-16..=64).contains(&number) && !(wide && number < 0) {
+        return write!(f, "{number}");
     }
-    match InlineFloat::ALL.iter().find(|c| c.f32_bits() == value) {
-        Some(constant) if !wide => f.write_str(inline_float(*constant, ty)),
-        _ => write!(f, "{value:#x}"),
+    let same = |constant: &&InlineFloat| match ty {
+        _ if wide => false,
+        Type::F16 => u32::from(constant.f16_bits()) == value,
+        Type::Bf16 => u32::from(constant.bf16_bits()) == value,
+        _ => !half && constant.f32_bits() == value,
+    };
+    match InlineFloat::ALL.iter().find(same) {
+        Some(constant) => f.write_str(inline_float(*constant, ty)),
+        None => write!(f, "{value:#x}"),
     }
 }
 

@@ -1,0 +1,183 @@
+//! Queues: created with their memory checked once, consumed by the packet processor.
+
+use super::SimBackend;
+use crate::cp::{Queue, QueueMemory};
+use crate::device::Gpu;
+use crate::mem::Access;
+use crate::profile::MAX_QUEUES;
+use core::sync::atomic::Ordering;
+use rukh_core::backend::{
+    AgentId, Doorbell, HardwareQueue, QueueCreateError, QueueHandle, QueueKind, QueueRequest,
+    QueueUpdate, Queues,
+};
+use rukh_core::wire::aql::PACKET_SIZE;
+use rukh_core::wire::queue::AmdQueue;
+
+/// Largest ring, in packets.
+const MAX_PACKETS: u64 = 1 << 20;
+
+/// Checks the addresses of a request.
+fn memory(gpu: &Gpu, request: &QueueRequest) -> Result<QueueMemory, QueueCreateError> {
+    let bytes = request.ring_bytes;
+    let packets = bytes / PACKET_SIZE as u64;
+    if !bytes.is_power_of_two() || packets == 0 || packets > MAX_PACKETS {
+        return Err(QueueCreateError::BadRingSize { bytes });
+    }
+    let host = |what, address: u64, len: u64, align: u64| {
+        gpu.view
+            .host(address, len, Access::ReadWrite)
+            .filter(|_| address.is_multiple_of(align))
+            .ok_or(QueueCreateError::BadAddress { what, address })
+    };
+    Ok(QueueMemory {
+        ring: host("ring", request.ring, bytes, PACKET_SIZE as u64)?,
+        ring_va: request.ring,
+        packets,
+        write_index: host("write index", request.write_index, 8, 8)?,
+        read_index: host("read index", request.read_index, 8, 8)?,
+        descriptor: host(
+            "descriptor",
+            request.descriptor,
+            size_of::<AmdQueue>() as u64,
+            align_of::<AmdQueue>() as u64,
+        )?,
+        descriptor_va: request.descriptor,
+    })
+}
+
+impl SimBackend {
+    /// Has a queue looked at.
+    fn call(&self, queue: QueueHandle) {
+        self.system.queues.ring(queue, 0);
+        self.system.parking.wake(1);
+    }
+}
+
+impl Queues for SimBackend {
+    fn create_queue(&self, request: &QueueRequest) -> Result<HardwareQueue, QueueCreateError> {
+        let agent = request.agent;
+        let kind = request.kind;
+        let Some(gpu) = self.gpu(agent) else {
+            return Err(QueueCreateError::NoSuchKind { agent, kind });
+        };
+        if kind != QueueKind::Compute {
+            return Err(QueueCreateError::NotSupported("SDMA queues"));
+        }
+        let memory = memory(gpu, request)?;
+        let none_left = QueueCreateError::NoneLeft {
+            agent,
+            limit: MAX_QUEUES,
+        };
+        self.engine
+            .start(&self.system)
+            .map_err(|errno| QueueCreateError::Os {
+                call: "clone",
+                errno,
+            })?;
+        gpu.queues
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |n| {
+                (n < MAX_QUEUES).then_some(n + 1)
+            })
+            .map_err(|_| none_left.clone())?;
+        let handle = self.system.queues.insert(|slot, handle| {
+            Queue::new(
+                handle,
+                slot,
+                agent.0 as usize - 1,
+                memory,
+                request.error_event,
+                request.priority,
+                gpu.profile.compute_units,
+            )
+        });
+        let Some(handle) = handle else {
+            gpu.queues.fetch_sub(1, Ordering::AcqRel);
+            return Err(none_left);
+        };
+        self.books.lock().pin(
+            handle,
+            &[
+                request.ring,
+                request.write_index,
+                request.read_index,
+                request.descriptor,
+            ],
+        );
+        Ok(HardwareQueue {
+            handle,
+            doorbell: Doorbell::Callback,
+        })
+    }
+
+    fn destroy_queue(&self, queue: QueueHandle) -> Result<(), QueueCreateError> {
+        let gpu = self
+            .system
+            .queues
+            .with(queue, |q| {
+                q.abandon();
+                q.gpu
+            })
+            .ok_or(QueueCreateError::NoQueue(queue))?;
+        // Its work-groups leave at their next turn.
+        while self.system.queues.with(queue, |q| q.is_drained()) == Some(false) {
+            if !self.engine.advance(&self.system) {
+                self.system.parking.wake(u64::MAX);
+                #[cfg(feature = "std")]
+                std::thread::yield_now();
+            }
+        }
+        if self.system.queues.remove(queue) {
+            self.system.gpus[gpu].queues.fetch_sub(1, Ordering::AcqRel);
+        }
+        self.system.quiesce.wait(self.system.quiesce.advance());
+        self.books.lock().unpin(queue);
+        Ok(())
+    }
+
+    fn update_queue(
+        &self,
+        queue: QueueHandle,
+        update: &QueueUpdate,
+    ) -> Result<(), QueueCreateError> {
+        self.system
+            .queues
+            .with(queue, |q| {
+                q.active = update.active;
+                q.priority = update.priority;
+            })
+            .ok_or(QueueCreateError::NoQueue(queue))?;
+        self.call(queue);
+        Ok(())
+    }
+
+    fn set_cu_mask(&self, queue: QueueHandle, mask: &[u32]) -> Result<(), QueueCreateError> {
+        let chosen: u32 = mask.iter().map(|word| word.count_ones()).sum();
+        if chosen == 0 {
+            return Err(QueueCreateError::NotSupported(
+                "a mask without compute units",
+            ));
+        }
+        self.system
+            .queues
+            .with(queue, |q| {
+                let all = self.system.gpus[q.gpu].profile.compute_units;
+                q.compute_units = chosen.min(all);
+            })
+            .ok_or(QueueCreateError::NoQueue(queue))
+    }
+
+    fn ring_doorbell(&self, queue: QueueHandle, value: u64) {
+        if self.system.queues.ring(queue, value) {
+            self.system.parking.wake(1);
+        }
+    }
+
+    fn invalidate_code(&self, agent: AgentId) -> Result<(), QueueCreateError> {
+        let gpu = self.gpu(agent).ok_or(QueueCreateError::NoSuchKind {
+            agent,
+            kind: QueueKind::Compute,
+        })?;
+        gpu.invalidate_code();
+        Ok(())
+    }
+}

@@ -1,0 +1,9 @@
+//! What the devices promise, with an executor that is not under test.
+
+mod fake;
+mod faults;
+mod machine_code;
+mod packets;
+mod rig;
+mod scheduling;
+mod seam;

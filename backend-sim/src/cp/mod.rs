@@ -1,0 +1,17 @@
+//! The packet processor: consumes AQL queues.
+//!
+//! A queue's packets are read once each, in order, checked, and launched: a dispatch goes to the
+//! scheduler, everything else is done here. Packets without the barrier bit run beside each other;
+//! their slots in the ring are given back in order all the same, so that a kernel can read its own
+//! packet for as long as it runs.
+
+mod memory;
+mod pm4;
+mod queue;
+mod scratch;
+mod table;
+
+pub(crate) use memory::QueueMemory;
+pub(crate) use queue::Queue;
+pub(crate) use scratch::ScratchSlots;
+pub(crate) use table::QueueTable;

@@ -1,0 +1,11 @@
+//! The devices of a simulated system, and what they share.
+
+mod clock;
+mod events;
+mod fault;
+mod system;
+
+pub(crate) use clock::SimClock;
+pub(crate) use events::{MAX_EVENTS, Wait};
+pub use fault::{FaultCause, FaultReport, PacketError, QueueCode, WaveFault};
+pub(crate) use system::{Gpu, System};

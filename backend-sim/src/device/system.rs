@@ -1,0 +1,246 @@
+//! The simulated system: what its devices, workers and the backend share.
+
+use super::clock::SimClock;
+use super::events::Events;
+use super::fault::FaultReport;
+use crate::cp::QueueTable;
+use crate::exec::TraceHook;
+use crate::mem::{AddressMap, MemoryFault, MemoryView};
+use crate::profile::Profile;
+use crate::sched::{Active, Dispatch, Parking, Quiescence, ShaderClock};
+use crate::sync::Mutex;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use rukh_core::backend::{AgentId, EventId, EventKind, EventReport, MemoryFaultInfo};
+
+/// Fault reports that are kept.
+const MAX_FAULTS: usize = 64;
+/// s_sendmsg's message for an interrupt.
+const MSG_INTERRUPT: u16 = 1;
+
+/// A GPU.
+pub(crate) struct Gpu {
+    pub agent: AgentId,
+    pub profile: &'static Profile,
+    pub view: MemoryView,
+    /// Queues that exist.
+    pub queues: AtomicU32,
+    code_epoch: AtomicU64,
+}
+
+impl Gpu {
+    pub(crate) fn new(agent: AgentId, profile: &'static Profile, view: MemoryView) -> Self {
+        Self {
+            agent,
+            profile,
+            view,
+            queues: AtomicU32::new(0),
+            code_epoch: AtomicU64::new(0),
+        }
+    }
+
+    /// The device's counter now.
+    pub(crate) fn counter(&self, clock: &SimClock) -> u64 {
+        self.to_counter(clock.now())
+    }
+
+    /// The device's counter at a time of the clock.
+    pub(crate) fn to_counter(&self, now: u64) -> u64 {
+        (u128::from(now) * u128::from(self.profile.counter_hz) / 1_000_000_000) as u64
+    }
+
+    /// Has workers look at code again before they go on.
+    pub(crate) fn invalidate_code(&self) {
+        self.code_epoch.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Changes when code is to be looked at again.
+    pub(crate) fn code_epoch(&self) -> u64 {
+        self.code_epoch.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn shader_clock<'a>(&'a self, clock: &'a SimClock) -> GpuClock<'a> {
+        GpuClock { gpu: self, clock }
+    }
+}
+
+/// The clocks that instructions read.
+pub(crate) struct GpuClock<'a> {
+    gpu: &'a Gpu,
+    clock: &'a SimClock,
+}
+
+impl ShaderClock for GpuClock<'_> {
+    fn cycles(&self) -> u64 {
+        let mhz = u128::from(self.gpu.profile.max_clock_mhz);
+        (u128::from(self.clock.now()) * mhz / 1000) as u64
+    }
+
+    fn counter(&self) -> u64 {
+        self.gpu.counter(self.clock)
+    }
+}
+
+/// What everything shares.
+pub(crate) struct System {
+    pub map: Arc<AddressMap>,
+    pub gpus: Vec<Gpu>,
+    pub queues: QueueTable,
+    pub events: Events,
+    pub clock: SimClock,
+    pub active: Active,
+    pub parking: Parking,
+    pub quiesce: Quiescence,
+    /// How many workers there are.
+    pub workers: usize,
+    /// Called after each instruction.
+    pub trace: Option<Arc<TraceHook>>,
+    faults: Mutex<VecDeque<FaultReport>>,
+    dispatches: AtomicU64,
+    retired: AtomicU64,
+    stopping: AtomicBool,
+}
+
+impl System {
+    pub(crate) fn new(
+        map: Arc<AddressMap>,
+        gpus: Vec<Gpu>,
+        clock: SimClock,
+        workers: usize,
+        trace: Option<Arc<TraceHook>>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            map,
+            gpus,
+            queues: QueueTable::new(),
+            events: Events::default(),
+            clock,
+            active: Active::default(),
+            parking: Parking::default(),
+            quiesce: Quiescence::new(workers),
+            workers,
+            faults: Mutex::new(VecDeque::new()),
+            dispatches: AtomicU64::new(0),
+            retired: AtomicU64::new(0),
+            trace,
+            stopping: AtomicBool::new(false),
+        })
+    }
+
+    /// Services queues that were called.
+    pub(crate) fn service_pending(&self) -> bool {
+        self.queues.service(self)
+    }
+
+    /// All work-groups of a dispatch are accounted for.
+    pub(crate) fn dispatch_done(&self, dispatch: &Dispatch) {
+        dispatch.set_done();
+        self.queues.call(dispatch.queue);
+        self.queues.service_one(self, dispatch.queue);
+    }
+
+    /// A device has changed a signal: queues may have waited for it.
+    pub(crate) fn signal_changed(&self) {
+        if self.queues.has_polling() {
+            self.queues.call_polling();
+            self.parking.wake(1);
+        }
+    }
+
+    /// Counts instructions that a work-group's turn has executed, and lets virtual time pass for them.
+    pub(crate) fn retire(&self, instructions: u64) {
+        self.retired.fetch_add(instructions, Ordering::Relaxed);
+        self.clock.tick(instructions);
+    }
+
+    /// Instructions that all waves have executed.
+    pub(crate) fn retired(&self) -> u64 {
+        self.retired.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn next_dispatch(&self) -> u64 {
+        self.dispatches.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A wave has sent a message.
+    pub(crate) fn message(&self, message: u16, payload: u32) {
+        if message & 0xff == MSG_INTERRUPT {
+            self.events.raise(EventId(payload & 0xff_ffff));
+        }
+    }
+
+    /// Keeps a report, and tells of memory faults.
+    pub(crate) fn record(&self, report: FaultReport) {
+        let memory = report.memory().map(|fault| {
+            let mut info = info(fault);
+            info.queue = Some(report.queue);
+            (report.agent, info)
+        });
+        {
+            let mut faults = self.faults.lock();
+            if faults.len() == MAX_FAULTS {
+                faults.pop_front();
+            }
+            faults.push_back(report);
+        }
+        if let Some((agent, info)) = memory {
+            self.events
+                .report(EventKind::MemoryFault, EventReport::Memory(agent, info));
+        }
+    }
+
+    pub(crate) fn faults(&self) -> Vec<FaultReport> {
+        self.faults.lock().iter().cloned().collect()
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        self.parking.wake(u64::MAX);
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    /// Whether a worker without work may sleep.
+    #[cfg(feature = "std")]
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.is_stopping() && !self.queues.has_calls() && self.active.is_empty()
+    }
+
+    /// How long a worker may sleep while queues wait for memory that nobody reports: longer the
+    /// longer that lasts. `None`: until it is woken.
+    #[cfg(feature = "std")]
+    pub(crate) fn poll_interval(&self, looks: u32) -> Option<core::time::Duration> {
+        self.queues.has_polling().then(|| {
+            let micros = 20u64 << (looks / 16).min(6);
+            core::time::Duration::from_micros(micros.min(1000))
+        })
+    }
+
+    /// Has queues looked at that wait for memory that nobody reports.
+    pub(crate) fn poll_waiting(&self) -> bool {
+        self.queues.call_polling()
+    }
+}
+
+/// A memory fault as hardware reports it.
+fn info(fault: &MemoryFault) -> MemoryFaultInfo {
+    use crate::mem::FaultReason::{
+        NotCanonical, NotExecutable, NotMapped, NotReadable, NotWritable, OtherAgent,
+    };
+    MemoryFaultInfo {
+        address: fault.page(),
+        not_present: matches!(
+            fault.reason,
+            NotMapped | OtherAgent | NotCanonical | NotReadable
+        ),
+        read_only: fault.reason == NotWritable,
+        no_execute: fault.reason == NotExecutable,
+        imprecise: false,
+        queue: None,
+    }
+}

@@ -1,0 +1,98 @@
+//! What the scheduler asks of whatever executes waves.
+
+use crate::device::QueueCode;
+use crate::exec::TraceHook;
+use crate::grid::IdRow;
+use crate::isa::Arch;
+use crate::mem::{MemoryFault, MemoryView};
+use alloc::boxed::Box;
+use alloc::string::String;
+
+/// What a wave starts with.
+pub(crate) struct WaveStart<'a> {
+    pub arch: Arch,
+    pub lanes: u32,
+    pub vgprs: u16,
+    pub acc_vgprs: u16,
+    pub mode: u32,
+    pub pc: u64,
+    pub exec: u64,
+    /// SGPRs from 0 on.
+    pub sgprs: &'a [u32],
+    /// Vector registers from 0 on.
+    pub ids: &'a [IdRow],
+    /// Work-group coordinates for TTMP registers, where the processor has them there.
+    pub ttmp_group: Option<[u32; 3]>,
+    /// FLAT_SCRATCH, where hardware sets it.
+    pub flat_scratch: Option<u64>,
+    pub dispatch: u64,
+    pub group: [u32; 3],
+    pub wave: u32,
+}
+
+/// What a wave runs in.
+pub(crate) struct RunContext<'a> {
+    pub view: &'a MemoryView,
+    pub lds: &'a mut [u8],
+    /// Index of the GPU among the system's.
+    pub gpu: usize,
+    pub arch: Arch,
+    pub clock: &'a dyn ShaderClock,
+    pub compute_unit: u32,
+    /// Called after each instruction.
+    pub trace: Option<&'a TraceHook>,
+}
+
+/// Clocks that instructions read.
+pub(crate) trait ShaderClock {
+    /// Shader clock, in cycles.
+    fn cycles(&self) -> u64;
+    /// The device's counter.
+    fn counter(&self) -> u64;
+}
+
+/// Why a wave stopped running for now.
+pub(crate) enum WaveExit {
+    Ended,
+    Barrier,
+    /// Others should run first.
+    Sleeping,
+    Message {
+        message: u16,
+        payload: u32,
+    },
+    Fault(Box<Trouble>),
+    Budget,
+}
+
+/// Why a wave cannot go on.
+pub(crate) struct Trouble {
+    pub pc: u64,
+    pub code: QueueCode,
+    pub memory: Option<MemoryFault>,
+    pub text: String,
+}
+
+/// Executes waves; one for each worker.
+pub(crate) trait Executor: Send + 'static {
+    /// A wavefront: its registers, reused from one wave to the next.
+    type Wave: Send;
+
+    /// For a system of so many GPUs.
+    fn new(gpus: usize) -> Self;
+
+    /// Called before the first wave of a dispatch runs on this worker: code may have changed.
+    fn begin(&mut self, gpu: usize, arch: Arch, view: &MemoryView);
+
+    /// A wave in its start state.
+    fn create(&mut self, start: &WaveStart<'_>) -> Self::Wave;
+
+    /// Puts a wave that is not used any more in a start state, in the memory that it has.
+    fn restart(&mut self, wave: &mut Self::Wave, start: &WaveStart<'_>);
+
+    /// Runs a wave until it stops or has executed about `budget` instructions.
+    fn run(&mut self, wave: &mut Self::Wave, cx: RunContext<'_>, budget: u64) -> WaveExit;
+
+    /// Instructions that a wave has executed.
+    fn retired(wave: &Self::Wave) -> u64;
+}

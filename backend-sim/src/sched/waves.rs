@@ -1,0 +1,184 @@
+//! Waves of real machine code: the scheduler's view of [`crate::exec`].
+
+use super::executor::{Executor, RunContext, ShaderClock, Trouble, WaveExit, WaveStart};
+use crate::device::QueueCode;
+use crate::exec::{
+    Apertures, Clock, CodeCache, Context, Exit, Fault, FaultKind, Place, TraceEvent, Tracer, Wave, WaveConfig, WaveIds,
+    Worker, run, valu::Level,
+};
+use crate::isa::Arch;
+use crate::mem::MemoryView;
+use crate::profile::{GROUP_APERTURE, PRIVATE_APERTURE};
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+/// Number of the first trap temporary among scalars.
+const TTMP0: usize = 108;
+/// Trap that debuggers use; without one it does nothing.
+const DEBUG_TRAP: u8 = 3;
+/// Bytes of s_trap.
+const TRAP_BYTES: u64 = 4;
+
+const APERTURES: Apertures = Apertures {
+    shared: GROUP_APERTURE,
+    private: PRIVATE_APERTURE,
+};
+
+/// What a worker keeps for one GPU: translations and decoded code depend on the agent.
+struct PerGpu {
+    code: CodeCache,
+    worker: Worker,
+}
+
+/// Executes waves by the interpreter.
+pub(crate) struct Interpreter {
+    level: Level,
+    gpus: Vec<Option<Box<PerGpu>>>,
+}
+
+impl Interpreter {
+    fn gpu(&mut self, gpu: usize, arch: Arch) -> &mut PerGpu {
+        let level = self.level;
+        self.gpus[gpu].get_or_insert_with(|| {
+            Box::new(PerGpu {
+                code: CodeCache::new(arch, level),
+                worker: Worker::new(),
+            })
+        })
+    }
+}
+
+impl Executor for Interpreter {
+    type Wave = Wave;
+
+    fn new(gpus: usize) -> Self {
+        Self {
+            level: Level::detect(),
+            gpus: (0..gpus).map(|_| None).collect(),
+        }
+    }
+
+    fn begin(&mut self, gpu: usize, arch: Arch, view: &MemoryView) {
+        self.gpu(gpu, arch).code.validate(view);
+    }
+
+    fn create(&mut self, start: &WaveStart<'_>) -> Wave {
+        let mut wave = Wave::new(config(start));
+        fill(&mut wave, start);
+        wave
+    }
+
+    fn restart(&mut self, wave: &mut Wave, start: &WaveStart<'_>) {
+        wave.reset(config(start));
+        fill(wave, start);
+    }
+
+    fn run(&mut self, wave: &mut Wave, cx: RunContext<'_>, budget: u64) -> WaveExit {
+        let clock = Clocks(cx.clock);
+        let gpu = self.gpu(cx.gpu, cx.arch);
+        let mut tracer = cx.trace.map(|hook| move |event: &TraceEvent<'_>| hook(event));
+        let mut context = Context {
+            view: cx.view,
+            code: &mut gpu.code,
+            worker: &mut gpu.worker,
+            lds: cx.lds,
+            clock: &clock,
+            apertures: APERTURES,
+            place: Place {
+                compute_unit: cx.compute_unit as u8,
+                ..Place::default()
+            },
+            trace: tracer.as_mut().map(|tracer| tracer as &mut Tracer<'_>),
+        };
+        match run(wave, &mut context, budget) {
+            Exit::Ended => WaveExit::Ended,
+            Exit::Barrier => WaveExit::Barrier,
+            Exit::Sleeping { .. } => WaveExit::Sleeping,
+            Exit::Message { message, payload } => WaveExit::Message { message, payload },
+            Exit::Budget => WaveExit::Budget,
+            Exit::Fault(fault) => match fault.kind {
+                FaultKind::Trap { id: DEBUG_TRAP } => {
+                    wave.set_pc(fault.pc.wrapping_add(TRAP_BYTES));
+                    WaveExit::Budget
+                }
+                _ => WaveExit::Fault(Box::new(trouble(*fault))),
+            },
+        }
+    }
+
+    fn retired(wave: &Wave) -> u64 {
+        wave.retired()
+    }
+}
+
+fn config(start: &WaveStart<'_>) -> WaveConfig {
+    WaveConfig {
+        arch: start.arch,
+        lanes: start.lanes,
+        vgprs: start.vgprs,
+        acc_vgprs: start.acc_vgprs,
+        mode: start.mode,
+        ids: WaveIds {
+            dispatch: start.dispatch,
+            group: start.group,
+            wave: start.wave,
+        },
+    }
+}
+
+/// Gives a wave, whose registers are zero, its start state.
+fn fill(wave: &mut Wave, start: &WaveStart<'_>) {
+    wave.set_pc(start.pc);
+    wave.set_exec(start.exec);
+    for (number, value) in start.sgprs.iter().enumerate() {
+        wave.set_sgpr(number, *value);
+    }
+    for (number, ids) in (0u16..).zip(start.ids) {
+        if let Some(row) = wave.vgpr_mut(number) {
+            let lanes = row.len();
+            row.copy_from_slice(&ids.0[..lanes]);
+        }
+    }
+    if let Some([x, y, z]) = start.ttmp_group {
+        wave.set_sgpr(TTMP0 + 9, x);
+        wave.set_sgpr(TTMP0 + 7, y & 0xffff | z << 16);
+    }
+    if let Some(address) = start.flat_scratch {
+        wave.set_flat_scratch(address);
+    }
+}
+
+/// What the host is told of a fault.
+fn trouble(fault: Fault) -> Trouble {
+    let text = fault.to_string();
+    let (code, memory) = match fault.kind {
+        FaultKind::Memory { fault, .. } => (QueueCode::Exception, Some(fault)),
+        FaultKind::Misaligned { .. } | FaultKind::Aperture { .. } => {
+            (QueueCode::ApertureViolation, None)
+        }
+        FaultKind::IllegalInstruction { .. }
+        | FaultKind::Unsupported { .. }
+        | FaultKind::Register { .. }
+        | FaultKind::MisalignedPc { .. } => (QueueCode::IllegalInstruction, None),
+        FaultKind::Trap { .. } => (QueueCode::Exception, None),
+    };
+    Trouble {
+        pc: fault.pc,
+        code,
+        memory,
+        text,
+    }
+}
+
+struct Clocks<'a>(&'a dyn ShaderClock);
+
+impl Clock for Clocks<'_> {
+    fn cycles(&self) -> u64 {
+        self.0.cycles()
+    }
+
+    fn realtime(&self) -> u64 {
+        self.0.counter()
+    }
+}

@@ -1,0 +1,350 @@
+//! The disassembler against LLVM's: every row of the instruction list in random valid forms, and random words,
+//! must read the same in both.
+//!
+//! Needs `llvm-mc-19`. What LLVM rejects is no verdict: it insists on zero in fields that the hardware ignores.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use rukh_backend_sim::isa::{
+    Arch, DecodeError, Inst, Lanes, Op, Rng, decode, encode, generate, generate_dual,
+};
+
+/// Forms of each row.
+const PER_ROW: usize = 40;
+/// Random words per encoding prefix.
+const RANDOM: usize = 400;
+
+/// How LLVM read one instruction.
+struct Verdict {
+    bytes: Vec<u8>,
+    theirs: Option<String>,
+}
+
+/// Disassembles all `instructions`, in one process unless some word makes LLVM itself abort: then that word has
+/// no verdict, and another process takes the rest.
+fn llvm(arch: Arch, lanes: Lanes, instructions: Vec<Vec<u8>>) -> Vec<Verdict> {
+    let mut theirs = Vec::new();
+    let mut aborts = 0;
+    while theirs.len() < instructions.len() {
+        let rest = &instructions[theirs.len()..];
+        let rest = &rest[..rest.len().min(1000)];
+        let read = llvm_once(arch, lanes, rest);
+        let whole = read.len() == rest.len();
+        theirs.extend(read);
+        if !whole {
+            theirs.push(None);
+            aborts += 1;
+            assert!(aborts < 300, "llvm-mc-19 aborts all the time");
+        }
+    }
+    instructions
+        .into_iter()
+        .zip(theirs)
+        .map(|(bytes, theirs)| Verdict { bytes, theirs })
+        .collect()
+}
+
+/// One run of LLVM. After each instruction stands a marker, so that what is rejected, or shorter than thought,
+/// cannot shift the rest. The answer ends early if LLVM does.
+fn llvm_once(arch: Arch, lanes: Lanes, instructions: &[Vec<u8>]) -> Vec<Option<String>> {
+    const MARKER: &str = "s_nop 0xa5a5";
+    let mut input = String::new();
+    for bytes in instructions {
+        let list: Vec<String> = bytes.iter().map(|b| format!("{b:#04x}")).collect();
+        writeln!(input, "[{}]\n[0xa5 0xa5 0x80 0xbf]", list.join(" "))
+            .expect("writing to a string");
+    }
+    let mut command = Command::new("llvm-mc-19");
+    command
+        .args(["--disassemble", "--triple=amdgcn-amd-amdhsa"])
+        .arg(format!("--mcpu={arch}"));
+    if arch >= Arch::Gfx1030 && lanes == Lanes::W64 {
+        command.arg("--mattr=+wavefrontsize64");
+    }
+    let mut child = command
+        .env("LLVM_DISABLE_SYMBOLIZATION", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("llvm-mc-19 is needed for this test (package llvm-19)");
+    let mut stdin = child.stdin.take().expect("piped");
+    let feeder = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child
+        .wait_with_output()
+        .expect("llvm-mc-19 runs to its end");
+    // An early end breaks the pipe.
+    let _ = feeder.join().expect("the feeder does not panic");
+    let text = String::from_utf8(output.stdout).expect("llvm-mc-19 writes text");
+    let mut theirs = Vec::new();
+    let mut current: Option<String> = None;
+    for line in text
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty() && !l.starts_with('.'))
+    {
+        if line == MARKER {
+            theirs.push(current.take());
+        } else if current.is_none() {
+            current = Some(normal(line));
+        }
+    }
+    theirs
+}
+
+fn normal(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Why a difference is LLVM's own affair.
+fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<&'static str> {
+    let starts = |names: &[&str]| names.iter().any(|name| theirs.starts_with(name));
+    let has = |what: &str| theirs.contains(what);
+    let gfx9 = arch < Arch::Gfx1030;
+    if starts(&[
+        "image_",
+        "exp ",
+        "v_interp",
+        "ds_bvh",
+        "lds_direct",
+        "lds_param",
+        "ds_direct",
+        "ds_param",
+    ]) {
+        return Some("graphics encodings are not part of the list");
+    }
+    if has("/*") {
+        return Some("LLVM marks operands that it decoded and would not have assembled");
+    }
+    if gfx9 && (has("null")) {
+        return Some("gfx9 has no null register: LLVM reads a reserved code as one");
+    }
+    if gfx9 && starts(&["ds_"]) && theirs.matches(", ").count() >= 2 {
+        return Some("LLVM forgets gds on instructions with two data operands");
+    }
+    if has("_sdwa ") && has("dst_unused:UNUSED_PAD") && ours.is_err() {
+        return Some("LLVM reads the reserved fourth kind of padding as the first");
+    }
+    if starts(&["v_mad_u32_u16", "v_mad_i32_i16"]) && has("op_sel") {
+        return Some("LLVM shows half selection for the addend, which is a whole register");
+    }
+    if !gfx9 && has("src_lds_direct") {
+        return Some("gfx11 has no LDS operand: LLVM reads a reserved code as one");
+    }
+    if starts(&["buffer_", "tbuffer_"])
+        && matches!(ours, Err(DecodeError::BadOperand { code: 255, .. }))
+    {
+        return Some("a buffer offset cannot be a literal");
+    }
+    if starts(&["v_cndmask_b32_dpp"]) && has("|v") && has("vcc_lo|") {
+        return Some("LLVM draws the bars of an absolute value around the mask");
+    }
+    if starts(&["s_cmp_"]) && has("_f16 ") {
+        return Some("LLVM shows the second operand as an integer");
+    }
+    if starts(&["flat_"]) && has("offset:") {
+        return Some("LLVM shows the sign bit of an offset that has none");
+    }
+    if starts(&["v_ldexp_f16"]) && has("sext(") && !has("sdwa") {
+        return Some("LLVM reads the negation of an integer as its sign extension");
+    }
+    if has("prefetch") {
+        return Some("not in the list yet: scalar prefetch of gfx12");
+    }
+    if starts(&["s_version"]) {
+        return Some("names for the code object's target, which nothing executes");
+    }
+    if starts(&["v_minmax_f16", "v_maxmin_f16", "v_cndmask_b16"]) && !has("op_sel") {
+        return Some("LLVM 19 takes these for whole-register operations");
+    }
+    if starts(&["v_fma_mix"]) && has(" 0x") {
+        return Some("LLVM shows half of a literal, whichever half the operation reads");
+    }
+    if gfx9 && starts(&["buffer_store_lds_dword"]) {
+        return Some("not in the list: no compiler emits it");
+    }
+    None
+}
+
+/// Differences by mnemonic, each with its first few examples.
+#[derive(Default)]
+struct Report {
+    same: usize,
+    rejected: BTreeMap<String, Vec<String>>,
+    different: BTreeMap<String, Vec<String>>,
+    unread: usize,
+    excused: usize,
+    broken: BTreeMap<String, Vec<String>>,
+}
+
+impl Report {
+    fn judge(&mut self, arch: Arch, lanes: Lanes, verdict: &Verdict) {
+        let ours = decode(arch, &verdict.bytes);
+        let mut hex = String::new();
+        for byte in &verdict.bytes {
+            write!(hex, "{byte:02x}").expect("writing to a string");
+        }
+        let text = ours
+            .as_ref()
+            .map(|inst| normal(&inst.text(arch, lanes).to_string()));
+        let name = |text: &str| text.split(' ').next().unwrap_or_default().to_string();
+        match (&verdict.theirs, text) {
+            (None, Err(_)) => self.unread += 1,
+            (None, Ok(ours)) => self
+                .rejected
+                .entry(name(&ours))
+                .or_default()
+                .push(format!("{hex} `{ours}`")),
+            (Some(theirs), Ok(ours)) if *theirs == ours => self.same += 1,
+            (Some(theirs), _) if excuse(arch, theirs, &ours).is_some() => self.excused += 1,
+            (Some(theirs), Ok(ours)) => {
+                let entry = self.different.entry(name(theirs)).or_default();
+                entry.push(format!("{hex} LLVM `{theirs}`, here `{ours}`"));
+            }
+            (Some(theirs), Err(error)) => {
+                self.different
+                    .entry(name(theirs))
+                    .or_default()
+                    .push(format!("{hex} LLVM `{theirs}`, here {error}"));
+            }
+        }
+    }
+
+    fn print(what: &str, list: &BTreeMap<String, Vec<String>>) {
+        for (name, examples) in list {
+            println!("{what} {name}: {}", examples.len());
+            for example in examples.iter().take(2) {
+                println!("    {example}");
+            }
+        }
+    }
+}
+
+fn check_generated(arch: Arch, lanes: Lanes) {
+    let mut rng = Rng::new(0x5eed ^ arch as u64);
+    let mut report = Report::default();
+    let mut instructions = Vec::new();
+    for &op in Op::ALL {
+        for _ in 0..PER_ROW {
+            let Some(inst) = generate(arch, op, &mut rng) else {
+                continue;
+            };
+            let encoded = encode(arch, &inst).expect("what is generated can be encoded");
+            let bytes = encoded.bytes()[..encoded.len()].to_vec();
+            if decode(arch, &bytes) != Ok(inst) {
+                let again = decode(arch, &bytes);
+                let entry = report.broken.entry(format!("{op:?}")).or_default();
+                entry.push(format!(
+                    "{bytes:02x?} generated {inst:?}, decoded {again:?}"
+                ));
+            }
+            instructions.push(bytes);
+        }
+    }
+    if lanes == Lanes::W32 && arch >= Arch::Gfx1100 {
+        for _ in 0..PER_ROW * 50 {
+            let inst = generate_dual(arch, &mut rng).expect("VOPD can be generated");
+            let encoded = encode(arch, &inst).expect("what is generated can be encoded");
+            let bytes = encoded.bytes()[..encoded.len()].to_vec();
+            assert_eq!(
+                decode(arch, &bytes),
+                Ok(inst),
+                "VOPD survives encoding and decoding: {bytes:02x?}"
+            );
+            instructions.push(bytes);
+        }
+    }
+    let total = instructions.len();
+    for verdict in llvm(arch, lanes, instructions) {
+        report.judge(arch, lanes, &verdict);
+    }
+    Report::print("not the same after encoding and decoding:", &report.broken);
+    Report::print("rejected by LLVM", &report.rejected);
+    Report::print("different", &report.different);
+    println!("{arch} generated: {} of {total} the same", report.same);
+    let different: usize = report.different.values().map(Vec::len).sum();
+    assert_eq!(different, 0, "{arch}: disassembly differs from LLVM's");
+    assert!(
+        report.broken.is_empty(),
+        "{arch}: encoding and decoding loses something"
+    );
+}
+
+/// Six bits that begin an image, export or interpolation instruction: not in the list, and good for aborting LLVM.
+fn is_graphics(arch: Arch, encoding: u32) -> bool {
+    match encoding {
+        0b111100 => true,
+        0b110001 | 0b110101 => arch < Arch::Gfx1030,
+        0b111110 => arch >= Arch::Gfx1030,
+        _ => false,
+    }
+}
+
+fn check_random(arch: Arch, lanes: Lanes) {
+    let mut rng = Rng::new(0xbad5eed ^ arch as u64);
+    let mut instructions = Vec::new();
+    // Every prefix of seven bits: all encodings get their share.
+    for prefix in (0..128u32).filter(|prefix| !is_graphics(arch, prefix >> 1)) {
+        for _ in 0..RANDOM {
+            let first = prefix << 25 | rng.next_u32() >> 7;
+            let words = [first, rng.next_u32(), rng.next_u32()];
+            instructions.push(words.iter().flat_map(|w| w.to_le_bytes()).collect());
+        }
+    }
+    let total = instructions.len();
+    let mut report = Report::default();
+    for verdict in llvm(arch, lanes, instructions) {
+        report.judge(arch, lanes, &verdict);
+    }
+    Report::print("different", &report.different);
+    let different: usize = report.different.values().map(Vec::len).sum();
+    let rejected: usize = report.rejected.values().map(Vec::len).sum();
+    println!(
+        "{arch} random: {} the same, {different} different, {rejected} that only we read, {} that nobody reads, of {total}",
+        report.same, report.unread
+    );
+    assert_eq!(different, 0, "{arch}: disassembly differs from LLVM's");
+}
+
+#[test]
+fn generated_gfx90a_instructions_read_as_llvm_reads_them() {
+    check_generated(Arch::Gfx90a, Lanes::W64);
+}
+
+#[test]
+fn generated_gfx1100_instructions_read_as_llvm_reads_them() {
+    check_generated(Arch::Gfx1100, Lanes::W32);
+    check_generated(Arch::Gfx1100, Lanes::W64);
+}
+
+#[test]
+fn generated_instructions_of_the_other_processors_read_as_llvm_reads_them() {
+    // LLVM 19 does not know gfx950.
+    for arch in [Arch::Gfx900, Arch::Gfx906, Arch::Gfx908, Arch::Gfx942] {
+        check_generated(arch, Lanes::W64);
+    }
+    check_generated(Arch::Gfx1030, Lanes::W32);
+    check_generated(Arch::Gfx1201, Lanes::W32);
+}
+
+#[test]
+fn random_words_on_gfx90a_read_as_llvm_reads_them() {
+    check_random(Arch::Gfx90a, Lanes::W64);
+}
+
+#[test]
+fn random_words_on_gfx1100_read_as_llvm_reads_them() {
+    check_random(Arch::Gfx1100, Lanes::W32);
+}
+
+#[test]
+fn random_words_on_the_other_processors_read_as_llvm_reads_them() {
+    for arch in [Arch::Gfx900, Arch::Gfx906, Arch::Gfx908, Arch::Gfx942] {
+        check_random(arch, Lanes::W64);
+    }
+    check_random(Arch::Gfx1030, Lanes::W32);
+    check_random(Arch::Gfx1201, Lanes::W32);
+}

@@ -1,0 +1,14 @@
+//! Vector handlers against judges that nobody here wrote: host arithmetic, `rustc_apfloat` and exact integers.
+
+#![allow(clippy::precedence)]
+
+mod arithmetic;
+mod compare;
+mod convert;
+mod coverage;
+mod division;
+mod harness;
+mod integer;
+mod matrix;
+mod packed;
+mod transcendental;

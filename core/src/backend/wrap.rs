@@ -1,0 +1,457 @@
+//! Middleware: a backend around a backend, with a hook that sees every call.
+//!
+//! [`Wrap`] implements all traits once, so that a hook is all there is to write:
+//! [`Trace`](super::Trace) reports calls, [`FaultInjector`](super::FaultInjector) has some of them fail. Wraps nest.
+
+use super::{
+    AgentId, AgentInfo, Allocation, BankId, CacheInfo, Clock, ClockCounters, Debug, Dma,
+    EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareQueue, Ipc,
+    LinkInfo, Memory, MemoryBank, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest,
+    NotSupported, Park, Profiling, QueueCreateError, QueueHandle, QueueRequest, QueueUpdate,
+    Queues, SkippedAgent, Svm, Timeout, Topology, TopologyError, VirtualMemory, WaitMode,
+};
+use core::error::Error;
+use core::ptr::NonNull;
+
+/// A call of a backend that does something. Questions whose answers never change, and clocks, are
+/// not shown to hooks, but for the one question that can fail.
+#[derive(Clone, Copy, Debug)]
+#[allow(
+    missing_docs,
+    reason = "the fields are the parameters of the trait's method"
+)]
+pub enum Call<'a> {
+    /// [`Topology::agent`].
+    Agent(AgentId),
+    /// [`Memory::allocate`]; gives the handle.
+    Allocate(&'a MemoryRequest),
+    /// [`Memory::free`].
+    Free(MemoryHandle),
+    /// [`Memory::map`].
+    Map {
+        handle: MemoryHandle,
+        agents: &'a [AgentId],
+    },
+    /// [`Memory::unmap`].
+    Unmap {
+        handle: MemoryHandle,
+        agents: &'a [AgentId],
+    },
+    /// [`Memory::register_host`]; gives the handle.
+    RegisterHost {
+        address: u64,
+        size: u64,
+        flags: MemoryFlags,
+        agents: &'a [AgentId],
+    },
+    /// [`Queues::create_queue`]; gives the handle.
+    CreateQueue(&'a QueueRequest),
+    /// [`Queues::destroy_queue`].
+    DestroyQueue(QueueHandle),
+    /// [`Queues::update_queue`].
+    UpdateQueue(QueueHandle, &'a QueueUpdate),
+    /// [`Queues::set_cu_mask`].
+    SetCuMask(QueueHandle, &'a [u32]),
+    /// [`Queues::ring_doorbell`]; cannot fail.
+    RingDoorbell(QueueHandle, u64),
+    /// [`Queues::invalidate_code`].
+    InvalidateCode(AgentId),
+    /// [`Events::create_event`]; gives the id.
+    CreateEvent(EventKind),
+    /// [`Events::destroy_event`].
+    DestroyEvent(EventId),
+    /// [`Events::set_event`].
+    SetEvent(EventId),
+    /// [`Events::wait_events`]; gives 1 if they were raised. One that is refused is a wait that ends early.
+    WaitEvents {
+        events: &'a [EventId],
+        mode: WaitMode,
+        timeout: Timeout,
+    },
+    /// [`Dma::copy`].
+    Copy {
+        agent: AgentId,
+        to: u64,
+        from: u64,
+        bytes: u64,
+    },
+    /// [`Ipc::export_dmabuf`]; gives the descriptor.
+    ExportDmabuf(MemoryHandle),
+}
+
+/// What a hook wants done with a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// The backend gets it.
+    Pass,
+    /// The backend does not get it, and the caller gets an error as from a system without resources.
+    Refuse,
+}
+
+/// Sees calls, from any thread.
+pub trait Hook: Send + Sync {
+    /// Before a call.
+    fn before(&self, call: &Call<'_>) -> Verdict {
+        let _ = call;
+        Verdict::Pass
+    }
+
+    /// After it, with the number that it gave ([`Call`] says which; else 0), also if it was refused.
+    fn after(&self, call: &Call<'_>, outcome: Result<u64, &dyn Error>) {
+        let _ = (call, outcome);
+    }
+}
+
+impl<H: Hook + ?Sized> Hook for &H {
+    fn before(&self, call: &Call<'_>) -> Verdict {
+        (**self).before(call)
+    }
+
+    fn after(&self, call: &Call<'_>, outcome: Result<u64, &dyn Error>) {
+        (**self).after(call, outcome);
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<H: Hook + ?Sized> Hook for alloc::sync::Arc<H> {
+    fn before(&self, call: &Call<'_>) -> Verdict {
+        (**self).before(call)
+    }
+
+    fn after(&self, call: &Call<'_>, outcome: Result<u64, &dyn Error>) {
+        (**self).after(call, outcome);
+    }
+}
+
+/// A backend with a hook.
+#[derive(Clone, Debug)]
+pub struct Wrap<B, H> {
+    inner: B,
+    hook: H,
+}
+
+impl<B, H> Wrap<B, H> {
+    /// Puts the hook around the backend.
+    pub const fn new(inner: B, hook: H) -> Self {
+        Self { inner, hook }
+    }
+
+    /// The backend inside.
+    pub const fn inner(&self) -> &B {
+        &self.inner
+    }
+
+    /// The hook.
+    pub const fn hook(&self) -> &H {
+        &self.hook
+    }
+}
+
+/// `ENOMEM`, which all systems know.
+const NO_MEMORY: i32 = 12;
+
+impl<B, H: Hook> Wrap<B, H> {
+    fn call<T, E: Error>(
+        &self,
+        call: &Call<'_>,
+        refused: impl FnOnce() -> E,
+        pass: impl FnOnce() -> Result<T, E>,
+        number: impl FnOnce(&T) -> u64,
+    ) -> Result<T, E> {
+        let result = match self.hook.before(call) {
+            Verdict::Pass => pass(),
+            Verdict::Refuse => Err(refused()),
+        };
+        match &result {
+            Ok(value) => self.hook.after(call, Ok(number(value))),
+            Err(error) => self.hook.after(call, Err(error)),
+        }
+        result
+    }
+
+    fn memory<T>(
+        &self,
+        call: &Call<'_>,
+        pass: impl FnOnce() -> Result<T, MemoryError>,
+        number: impl FnOnce(&T) -> u64,
+    ) -> Result<T, MemoryError> {
+        let refused = || match call {
+            Call::Allocate(request) => MemoryError::OutOfMemory {
+                size: request.size,
+                available: 0,
+            },
+            Call::RegisterHost { size, .. } => MemoryError::Os {
+                call: "register_host",
+                size: *size,
+                errno: NO_MEMORY,
+            },
+            _ => MemoryError::Os {
+                call: "map",
+                size: 0,
+                errno: NO_MEMORY,
+            },
+        };
+        self.call(call, refused, pass, number)
+    }
+
+    fn queue<T>(
+        &self,
+        call: &Call<'_>,
+        name: &'static str,
+        pass: impl FnOnce() -> Result<T, QueueCreateError>,
+        number: impl FnOnce(&T) -> u64,
+    ) -> Result<T, QueueCreateError> {
+        let refused = || QueueCreateError::Os {
+            call: name,
+            errno: NO_MEMORY,
+        };
+        self.call(call, refused, pass, number)
+    }
+
+    fn event<T>(
+        &self,
+        call: &Call<'_>,
+        name: &'static str,
+        pass: impl FnOnce() -> Result<T, EventError>,
+        number: impl FnOnce(&T) -> u64,
+    ) -> Result<T, EventError> {
+        let refused = || EventError::Os {
+            call: name,
+            errno: NO_MEMORY,
+        };
+        self.call(call, refused, pass, number)
+    }
+}
+
+const fn nothing(_: &()) -> u64 {
+    0
+}
+
+impl<B: Topology, H: Hook> Topology for Wrap<B, H> {
+    fn agent_count(&self) -> u32 {
+        self.inner.agent_count()
+    }
+
+    fn agent(&self, agent: AgentId) -> Result<AgentInfo, TopologyError> {
+        let refused = || TopologyError::Os {
+            call: "agent",
+            errno: NO_MEMORY,
+        };
+        let pass = || self.inner.agent(agent);
+        self.call(&Call::Agent(agent), refused, pass, |_| 0)
+    }
+
+    fn memory_banks(&self, agent: AgentId, visit: &mut dyn FnMut(&MemoryBank)) {
+        self.inner.memory_banks(agent, visit);
+    }
+
+    fn caches(&self, agent: AgentId, visit: &mut dyn FnMut(&CacheInfo)) {
+        self.inner.caches(agent, visit);
+    }
+
+    fn links(&self, visit: &mut dyn FnMut(&LinkInfo)) {
+        self.inner.links(visit);
+    }
+
+    fn skipped(&self, visit: &mut dyn FnMut(&SkippedAgent)) {
+        self.inner.skipped(visit);
+    }
+}
+
+// SAFETY: every answer is the inner backend's, which keeps the contract, or an error.
+unsafe impl<B: Memory, H: Hook> Memory for Wrap<B, H> {
+    fn page_size(&self) -> u64 {
+        self.inner.page_size()
+    }
+
+    fn allocate(&self, request: &MemoryRequest) -> Result<Allocation, MemoryError> {
+        let pass = || self.inner.allocate(request);
+        self.memory(&Call::Allocate(request), pass, |a| a.handle.0)
+    }
+
+    unsafe fn free(&self, handle: MemoryHandle) -> Result<(), MemoryError> {
+        // SAFETY: the caller's promise is the same.
+        let pass = || unsafe { self.inner.free(handle) };
+        self.memory(&Call::Free(handle), pass, nothing)
+    }
+
+    fn map(&self, handle: MemoryHandle, agents: &[AgentId]) -> Result<(), MemoryError> {
+        let pass = || self.inner.map(handle, agents);
+        self.memory(&Call::Map { handle, agents }, pass, nothing)
+    }
+
+    fn unmap(&self, handle: MemoryHandle, agents: &[AgentId]) -> Result<(), MemoryError> {
+        let pass = || self.inner.unmap(handle, agents);
+        self.memory(&Call::Unmap { handle, agents }, pass, nothing)
+    }
+
+    unsafe fn register_host(
+        &self,
+        address: NonNull<u8>,
+        size: u64,
+        flags: MemoryFlags,
+        agents: &[AgentId],
+    ) -> Result<Allocation, MemoryError> {
+        // SAFETY: the caller's promise is the same.
+        let pass = || unsafe { self.inner.register_host(address, size, flags, agents) };
+        let call = Call::RegisterHost {
+            address: address.addr().get() as u64,
+            size,
+            flags,
+            agents,
+        };
+        self.memory(&call, pass, |a| a.handle.0)
+    }
+
+    fn available(&self, bank: BankId) -> Result<u64, MemoryError> {
+        self.inner.available(bank)
+    }
+}
+
+impl<B: Queues, H: Hook> Queues for Wrap<B, H> {
+    fn create_queue(&self, request: &QueueRequest) -> Result<HardwareQueue, QueueCreateError> {
+        let pass = || self.inner.create_queue(request);
+        let call = Call::CreateQueue(request);
+        self.queue(&call, "create_queue", pass, |q| q.handle.0)
+    }
+
+    fn destroy_queue(&self, queue: QueueHandle) -> Result<(), QueueCreateError> {
+        let pass = || self.inner.destroy_queue(queue);
+        self.queue(&Call::DestroyQueue(queue), "destroy_queue", pass, nothing)
+    }
+
+    fn update_queue(
+        &self,
+        queue: QueueHandle,
+        update: &QueueUpdate,
+    ) -> Result<(), QueueCreateError> {
+        let pass = || self.inner.update_queue(queue, update);
+        let call = Call::UpdateQueue(queue, update);
+        self.queue(&call, "update_queue", pass, nothing)
+    }
+
+    fn set_cu_mask(&self, queue: QueueHandle, mask: &[u32]) -> Result<(), QueueCreateError> {
+        let pass = || self.inner.set_cu_mask(queue, mask);
+        self.queue(&Call::SetCuMask(queue, mask), "set_cu_mask", pass, nothing)
+    }
+
+    fn ring_doorbell(&self, queue: QueueHandle, value: u64) {
+        let call = Call::RingDoorbell(queue, value);
+        if self.hook.before(&call) == Verdict::Pass {
+            self.inner.ring_doorbell(queue, value);
+        }
+        self.hook.after(&call, Ok(0));
+    }
+
+    fn invalidate_code(&self, agent: AgentId) -> Result<(), QueueCreateError> {
+        let pass = || self.inner.invalidate_code(agent);
+        let call = Call::InvalidateCode(agent);
+        self.queue(&call, "invalidate_code", pass, nothing)
+    }
+}
+
+impl<B: Events, H: Hook> Events for Wrap<B, H> {
+    fn parker(&self) -> &dyn Park {
+        self.inner.parker()
+    }
+
+    fn create_event(&self, kind: EventKind) -> Result<EventId, EventError> {
+        let pass = || self.inner.create_event(kind);
+        let call = Call::CreateEvent(kind);
+        self.event(&call, "create_event", pass, |e| u64::from(e.0))
+    }
+
+    fn destroy_event(&self, event: EventId) -> Result<(), EventError> {
+        let pass = || self.inner.destroy_event(event);
+        self.event(&Call::DestroyEvent(event), "destroy_event", pass, nothing)
+    }
+
+    fn mailbox(&self, event: EventId) -> u64 {
+        self.inner.mailbox(event)
+    }
+
+    fn set_event(&self, event: EventId) -> Result<(), EventError> {
+        let pass = || self.inner.set_event(event);
+        self.event(&Call::SetEvent(event), "set_event", pass, nothing)
+    }
+
+    fn wait_events(
+        &self,
+        events: &[EventId],
+        mode: WaitMode,
+        timeout: Timeout,
+        report: &mut dyn FnMut(EventReport),
+    ) -> Result<EventOutcome, EventError> {
+        let call = Call::WaitEvents {
+            events,
+            mode,
+            timeout,
+        };
+        let result = match self.hook.before(&call) {
+            Verdict::Pass => self.inner.wait_events(events, mode, timeout, report),
+            // Progress may depend on waiting: a wait that ends early has looked, at least.
+            Verdict::Refuse => self.inner.wait_events(events, mode, Timeout::Poll, report),
+        };
+        match &result {
+            Ok(outcome) => {
+                let raised = u64::from(*outcome == EventOutcome::Raised);
+                self.hook.after(&call, Ok(raised));
+            }
+            Err(error) => self.hook.after(&call, Err(error)),
+        }
+        result
+    }
+}
+
+impl<B: Clock, H: Hook> Clock for Wrap<B, H> {
+    fn now(&self) -> u64 {
+        self.inner.now()
+    }
+
+    fn counters(&self, agent: AgentId) -> ClockCounters {
+        self.inner.counters(agent)
+    }
+
+    fn device_frequency(&self, agent: AgentId) -> u64 {
+        self.inner.device_frequency(agent)
+    }
+
+    fn relax(&self) {
+        self.inner.relax();
+    }
+}
+
+impl<B: Dma, H: Hook> Dma for Wrap<B, H> {
+    unsafe fn copy(
+        &self,
+        agent: AgentId,
+        to: u64,
+        from: u64,
+        bytes: u64,
+    ) -> Result<(), NotSupported> {
+        let call = Call::Copy {
+            agent,
+            to,
+            from,
+            bytes,
+        };
+        let refused = || NotSupported("copies by DMA engines, at the moment");
+        // SAFETY: the caller's promise is the same.
+        let pass = || unsafe { self.inner.copy(agent, to, from, bytes) };
+        self.call(&call, refused, pass, nothing)
+    }
+}
+
+impl<B: Ipc, H: Hook> Ipc for Wrap<B, H> {
+    fn export_dmabuf(&self, handle: MemoryHandle) -> Result<i32, NotSupported> {
+        let refused = || NotSupported("dmabuf export, at the moment");
+        let pass = || self.inner.export_dmabuf(handle);
+        self.call(&Call::ExportDmabuf(handle), refused, pass, |fd| *fd as u64)
+    }
+}
+
+// These have no methods yet.
+impl<B: Svm, H: Hook> Svm for Wrap<B, H> {}
+impl<B: VirtualMemory, H: Hook> VirtualMemory for Wrap<B, H> {}
+impl<B: Debug, H: Hook> Debug for Wrap<B, H> {}
+impl<B: Profiling, H: Hook> Profiling for Wrap<B, H> {}

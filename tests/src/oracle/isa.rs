@@ -1,0 +1,117 @@
+//! Instructions: decoding is total, and what is decoded can be written as text.
+
+use std::fmt::Write;
+
+use rukh_backend_sim::isa::{Arch, DecodeError, Lanes, decode};
+
+/// Longest instruction, in bytes.
+const LONGEST: usize = 20;
+
+/// Decodes the instructions that `data` holds after its first byte, which chooses the processor.
+pub fn check(data: &[u8]) {
+    if let Some((&choice, code)) = data.split_first() {
+        check_code(Arch::ALL[usize::from(choice) % Arch::ALL.len()], code);
+    }
+}
+
+/// Decodes instruction after instruction, going on by a dword after bytes that are none.
+pub fn check_code(arch: Arch, mut code: &[u8]) {
+    while !code.is_empty() {
+        let length = check_one(arch, code);
+        code = code.get(length..).unwrap_or(&[]);
+    }
+}
+
+/// Decodes the instruction that `code` begins with; gives how many bytes to go on by.
+fn check_one(arch: Arch, code: &[u8]) -> usize {
+    let inst = match decode(arch, code) {
+        Ok(inst) => inst,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            if let DecodeError::Truncated { need, have } = error {
+                assert!(
+                    have == code.len() && need > have && need <= LONGEST,
+                    "{error}"
+                );
+            }
+            return 4;
+        }
+    };
+    let length = usize::from(inst.len);
+    assert!(length != 0 && length.is_multiple_of(4) && length <= code.len().min(LONGEST));
+    // Bytes beyond the end are not looked at, and all bytes before it are.
+    assert_eq!(decode(arch, &code[..length]).as_ref(), Ok(&inst));
+    let cut = decode(arch, &code[..length - 4]);
+    assert!(
+        matches!(cut, Err(DecodeError::Truncated { .. })),
+        "{cut:?} of a part of {inst:?}"
+    );
+    for lanes in [Lanes::W32, Lanes::W64] {
+        let mut text = String::new();
+        write!(text, "{}", inst.text(arch, lanes)).expect("a String takes everything");
+        assert!(!text.is_empty() && !text.contains('\n'), "{text:?}");
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::committed;
+    use crate::oracle::{mutate::mutate, rng::Rng};
+    use rukh_core::loader::CodeObject;
+
+    /// The executable bytes of every committed object.
+    fn code() -> Vec<(Arch, Vec<u8>)> {
+        let mut all = Vec::new();
+        for object in committed::ALL {
+            let file = CodeObject::parse(object.code_object).expect("it is ours");
+            let arch = Arch::ALL
+                .into_iter()
+                .find(|arch| arch.name() == object.target.processor())
+                .expect("a processor of ours");
+            for segment in file.segments().as_slice().iter().filter(|s| s.executable) {
+                all.push((arch, segment.data.to_vec()));
+            }
+        }
+        assert!(!all.is_empty());
+        all
+    }
+
+    #[test]
+    fn compiled_code_holds_also_when_damaged_or_taken_for_another_processors() {
+        let mut rng = Rng::new(4);
+        for (arch, bytes) in code() {
+            check_code(arch, &bytes);
+            for _ in 0..20 {
+                check_code(arch, &mutate(&bytes, &mut rng));
+            }
+            for other in Arch::ALL {
+                check_code(other, &bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn random_code_holds_for_every_processor() {
+        let mut rng = Rng::new(5);
+        let mut bytes = [0; 4096];
+        for _ in 0..20 {
+            for arch in Arch::ALL {
+                rng.fill(&mut bytes);
+                check_code(arch, &bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn every_first_dword_holds_in_steps() {
+        for arch in Arch::ALL {
+            for high in 0..=u16::MAX {
+                let mut bytes = [0x5a; 20];
+                bytes[2..4].copy_from_slice(&high.to_le_bytes());
+                check_one(arch, &bytes);
+            }
+        }
+    }
+}
