@@ -72,7 +72,7 @@ impl<P: KfdPort> KfdBackend<P> {
             &snapshot,
             &mut backend.gpus,
             &mut backend.skipped,
-        )?;
+        );
         let opened: Vec<_> = backend.gpus.iter().map(|gpu| gpu.opened(xnack)).collect();
         let (agents, links) = agents::build(&snapshot, &opened, &cpu_model(backend.kfd.port()));
         drop(opened);

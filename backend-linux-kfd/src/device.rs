@@ -1,7 +1,8 @@
 //! Opening GPUs, one by one.
 
+use crate::backend::call_name;
 use crate::drm::DeviceInfo;
-use crate::kfd::{Kfd, OpenError};
+use crate::kfd::{DEVICE, Kfd};
 use crate::memory::Hdp;
 use crate::queues::Doorbells;
 use crate::topology::agents::{Identity, Opened, identify};
@@ -59,25 +60,30 @@ impl Gpu {
     }
 }
 
-/// Opens every GPU of a snapshot. Those that cannot be are skipped with a reason.
-///
-/// # Errors
-/// When the driver lists no apertures although it has GPUs.
+/// Opens every GPU of a snapshot. Those that cannot be are skipped with a reason; if the driver does not even say where
+/// their addresses are, all of them.
 pub(crate) fn open_all<P: KfdPort>(
     kfd: &Kfd<P>,
     snapshot: &Snapshot,
     gpus: &mut Vec<Gpu>,
     skipped: &mut Vec<SkippedAgent>,
-) -> Result<(), OpenError> {
+) {
     if !snapshot.nodes.iter().any(|node| node.gpu.is_some()) {
-        return Ok(());
+        return;
     }
-    let apertures = apertures(kfd)?;
+    let apertures = apertures(kfd);
     for node in &snapshot.nodes {
         let Some(properties) = &node.gpu else {
             continue;
         };
-        match open(kfd, node.id, node.gpu_id, properties, &apertures) {
+        let opened = match &apertures {
+            Ok(apertures) => open(kfd, node.id, node.gpu_id, properties, apertures),
+            Err(error) => Err(SkipReason::CannotOpen {
+                path: name(&format!("{DEVICE}: {}", call_name(error))),
+                errno: error.errno(),
+            }),
+        };
+        match opened {
             Ok(gpu) => gpus.push(gpu),
             Err(reason) => skipped.push(SkippedAgent {
                 node: node.id,
@@ -85,7 +91,6 @@ pub(crate) fn open_all<P: KfdPort>(
             }),
         }
     }
-    Ok(())
 }
 
 fn open<P: KfdPort>(
@@ -145,10 +150,10 @@ fn open<P: KfdPort>(
     })
 }
 
-fn apertures<P: KfdPort>(kfd: &Kfd<P>) -> Result<Vec<ProcessDeviceApertures>, OpenError> {
+fn apertures<P: KfdPort>(kfd: &Kfd<P>) -> Result<Vec<ProcessDeviceApertures>, PortError> {
     let mut count = GetProcessAperturesNew::default();
     // SAFETY: with a length of 0 the kernel writes the number of GPUs and follows no pointer.
-    unsafe { call(kfd.port(), kfd.file(), &mut count) }.map_err(OpenError::Port)?;
+    unsafe { call(kfd.port(), kfd.file(), &mut count) }?;
     let room = count.num_of_nodes.min(MAX_GPUS);
     let mut list = vec![ProcessDeviceApertures::default(); room as usize];
     if room == 0 {
@@ -160,7 +165,7 @@ fn apertures<P: KfdPort>(kfd: &Kfd<P>) -> Result<Vec<ProcessDeviceApertures>, Op
         pad: 0,
     };
     // SAFETY: the pointer is of `list`, which has room for as many entries as the argument says.
-    unsafe { call(kfd.port(), kfd.file(), &mut argument) }.map_err(OpenError::Port)?;
+    unsafe { call(kfd.port(), kfd.file(), &mut argument) }?;
     list.truncate(argument.num_of_nodes.min(room) as usize);
     Ok(list)
 }

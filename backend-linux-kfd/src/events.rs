@@ -21,8 +21,6 @@ const ENOSPC: i32 = 28;
 
 /// Bytes of the event page: a 64-bit mailbox for each of 4096 events.
 const PAGE_BYTES: u64 = 0x8000;
-/// What the driver allows, without the slot that it keeps.
-const LIMIT: u32 = 4095;
 
 /// Since this version an event has an age, and a wait for one whose age is not the one that was last seen
 /// ends at once: what another thread consumed meanwhile is not lost.
@@ -53,6 +51,13 @@ struct Event {
 pub(crate) struct EventTable {
     page: Option<EventPage>,
     events: BTreeMap<u32, Event>,
+}
+
+impl EventTable {
+    fn signals(&self) -> u32 {
+        let signals = |event: &&Event| event.kind == EventKind::Signal;
+        self.events.values().filter(signals).count() as u32
+    }
 }
 
 const fn os(error: &PortError) -> EventError {
@@ -249,7 +254,10 @@ impl<P: KfdPort> Events for KfdBackend<P> {
         self.kfd
             .call(&mut argument)
             .map_err(|error| match error.errno() {
-                ENOSPC => EventError::NoneLeft { limit: LIMIT },
+                // 4095, or 255 where no GPU needs the event page.
+                ENOSPC => EventError::NoneLeft {
+                    limit: table.signals(),
+                },
                 _ => os(&error),
             })?;
         if let Some(page) = &mut table.page {
