@@ -1,7 +1,7 @@
 //! What sysfs says about the machine: nodes, memory banks, caches and links.
 //!
 //! Text from outside: every number is bounded, unknown keys are ignored, and one node that makes no sense costs
-//! that node alone, with the reason kept. [`Snapshot::read`] reads the files; [`agents`] makes agents of it.
+//! that node alone, with the reason kept. `Snapshot::read` reads the files; `agents` makes agents of it.
 
 pub(crate) mod agents;
 mod caches;
