@@ -1,0 +1,26 @@
+//! Sharing memory and signals with other processes.
+
+use crate::abi::{Agent, IpcMemory, Signal};
+use crate::arg::{In, Out};
+use crate::entry::not_yet;
+use core::ffi::c_void;
+
+not_yet! {
+    fn hsa_amd_ipc_memory_create(ptr: *mut c_void, len: usize, handle: Out<IpcMemory>) -> ERROR;
+    fn hsa_amd_ipc_memory_attach(handle: In<IpcMemory>, len: usize, num_agents: u32,
+        mapping_agents: In<Agent>, mapped_ptr: Out<*mut c_void>) -> ERROR;
+    fn hsa_amd_ipc_memory_detach(mapped_ptr: *mut c_void) -> INVALID_ARGUMENT;
+    fn hsa_amd_ipc_signal_create(signal: Signal, handle: Out<IpcMemory>) -> ERROR;
+    fn hsa_amd_ipc_signal_attach(handle: In<IpcMemory>, signal: Out<Signal>) -> ERROR;
+    fn hsa_amd_portable_export_dmabuf(ptr: *const c_void, size: usize, dmabuf: Out<i32>,
+        offset: Out<u64>) -> NOT_SUPPORTED;
+    fn hsa_amd_portable_export_dmabuf_v2(ptr: *const c_void, size: usize, dmabuf: Out<i32>,
+        offset: Out<u64>, flags: u64) -> NOT_SUPPORTED;
+    fn hsa_amd_portable_close_dmabuf(dmabuf: i32) -> NOT_SUPPORTED;
+    /// Graphics interoperation.
+    fn hsa_amd_interop_map_buffer(num_agents: u32, agents: In<Agent>, interop_handle: i32, flags: u32,
+        size: Out<usize>, ptr: Out<*mut c_void>, metadata_size: Out<usize>,
+        metadata: Out<*const c_void>) -> ERROR;
+    /// Graphics interoperation.
+    fn hsa_amd_interop_unmap_buffer(ptr: *mut c_void) -> INVALID_ARGUMENT;
+}

@@ -1,0 +1,133 @@
+//! Which backend a process gets, by the environment variable `RUKH_BACKEND`.
+//!
+//! | value | backend |
+//! |---|---|
+//! | `kfd` | the Linux kernel driver |
+//! | `sim` | the software GPU, one `gfx90a` |
+//! | `sim:gfx90a,gfx1100` | the software GPU, as these profiles |
+//! | not set | the kernel driver if it has a usable GPU; otherwise none |
+
+use crate::runtime::SystemBackend;
+use core::fmt;
+use rukh_backend_linux_kfd::{Kfd, OpenError, sys::LinuxPort};
+use rukh_backend_sim::profile::ProfileError;
+use rukh_backend_sim::{SimBackend, SimConfig};
+use std::sync::Arc;
+
+/// The variable's name.
+pub const VARIABLE: &str = "RUKH_BACKEND";
+/// What `sim` alone stands for.
+const DEFAULT_PROFILES: &str = "gfx90a";
+
+/// What the variable asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Choice {
+    /// The kernel driver, and nothing else.
+    Kfd,
+    /// The software GPU with a list of profiles.
+    Sim(String),
+    /// The kernel driver if it is of use.
+    Default,
+}
+
+/// Why there is no backend.
+#[derive(Debug)]
+pub enum ChoiceError {
+    /// The variable's value is none of the above.
+    UnknownValue(String),
+    /// The list of profiles is not one.
+    Profiles(ProfileError),
+    /// The kernel driver cannot be used.
+    Kfd(OpenError),
+    /// The kernel driver is there, and this library cannot drive its devices yet.
+    KfdUnfinished {
+        /// The driver's version.
+        version: (u32, u32),
+    },
+}
+
+impl fmt::Display for ChoiceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownValue(value) => write!(
+                f,
+                "{VARIABLE}={value} is not known; it can be kfd, sim or sim:PROFILE[,PROFILE...]"
+            ),
+            Self::Profiles(error) => write!(f, "{VARIABLE}: {error}"),
+            Self::Kfd(error) => error.fmt(f),
+            Self::KfdUnfinished {
+                version: (major, minor),
+            } => write!(
+                f,
+                "the kernel driver (KFD {major}.{minor}) is there, but its devices cannot be used yet"
+            ),
+        }
+    }
+}
+
+impl Choice {
+    /// From the variable's value.
+    ///
+    /// # Errors
+    /// [`ChoiceError::UnknownValue`].
+    pub fn parse(value: Option<&str>) -> Result<Self, ChoiceError> {
+        match value {
+            None | Some("") => Ok(Self::Default),
+            Some("kfd") => Ok(Self::Kfd),
+            Some("sim") => Ok(Self::Sim(DEFAULT_PROFILES.into())),
+            Some(other) => match other.strip_prefix("sim:") {
+                Some(profiles) => Ok(Self::Sim(profiles.into())),
+                None => Err(ChoiceError::UnknownValue(other.into())),
+            },
+        }
+    }
+
+    /// Opens the backend.
+    ///
+    /// # Errors
+    /// See [`ChoiceError`].
+    pub fn open(&self) -> Result<Arc<SystemBackend>, ChoiceError> {
+        match self {
+            Self::Kfd | Self::Default => {
+                let kfd = Kfd::open(LinuxPort).map_err(ChoiceError::Kfd)?;
+                Err(ChoiceError::KfdUnfinished {
+                    version: kfd.version(),
+                })
+            }
+            Self::Sim(profiles) => {
+                let config = SimConfig::parse(profiles).map_err(ChoiceError::Profiles)?;
+                let backend = SimBackend::new(config).map_err(ChoiceError::Profiles)?;
+                Ok(Arc::new(backend))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_names_a_backend_or_is_refused() {
+        assert_eq!(Choice::parse(None).unwrap(), Choice::Default);
+        assert_eq!(Choice::parse(Some("")).unwrap(), Choice::Default);
+        assert_eq!(Choice::parse(Some("kfd")).unwrap(), Choice::Kfd);
+        let sim = |list: &str| Choice::Sim(list.into());
+        assert_eq!(Choice::parse(Some("sim")).unwrap(), sim("gfx90a"));
+        let two = Choice::parse(Some("sim:gfx90a,gfx1100")).unwrap();
+        assert_eq!(two, sim("gfx90a,gfx1100"));
+        for wrong in ["SIM", "simulator", "kfd:0", "cuda"] {
+            let error = Choice::parse(Some(wrong)).unwrap_err();
+            assert!(error.to_string().contains(wrong));
+        }
+    }
+
+    #[test]
+    fn a_list_with_an_unknown_profile_is_refused_by_name() {
+        let choice = Choice::parse(Some("sim:gfx90a,gfx9999")).unwrap();
+        let Err(error) = choice.open() else {
+            panic!("gfx9999 is no profile");
+        };
+        assert!(error.to_string().contains("gfx9999"), "{error}");
+    }
+}

@@ -1,0 +1,189 @@
+//! Chapter queues: creating and destroying. Their indices are in `queue_index.rs`.
+
+use crate::abi::{Agent, QueueErrorCallback, QueueType, Region, Signal, Status};
+use crate::arg::Out;
+use crate::diag;
+use crate::entry::{Result, entry};
+use crate::error::status_of_stop;
+use crate::queue_index::QueuePtr;
+use crate::runtime::{ClientPointer, State, SystemBackend};
+use crate::signal::find;
+use crate::soft_queue::SoftQueue;
+use core::ffi::c_void;
+use rukh_core::backend::AgentId;
+use rukh_core::runtime::{Queue, QueueConfig, QueueFailure, QueueType as CoreType};
+use rukh_core::wire::queue::HsaQueue;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A queue that a client created.
+pub enum ClientQueue {
+    /// A device consumes it.
+    Device {
+        /// Core's queue.
+        queue: Queue<SystemBackend>,
+        /// Whether its errors go to a callback of the client's.
+        has_callback: bool,
+    },
+    /// The client consumes it.
+    Soft(SoftQueue),
+}
+
+impl ClientQueue {
+    /// The queue of a device.
+    ///
+    /// # Errors
+    /// INVALID_QUEUE for one that the client consumes.
+    pub fn device(&self) -> Result<&Queue<SystemBackend>> {
+        match self {
+            Self::Device { queue, .. } => Ok(queue),
+            Self::Soft(_) => Err(Status::INVALID_QUEUE),
+        }
+    }
+}
+
+/// Queues by the address of their `hsa_queue_t`.
+#[derive(Default)]
+pub struct ClientQueues {
+    by_address: Mutex<BTreeMap<usize, Arc<ClientQueue>>>,
+}
+
+impl ClientQueues {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<usize, Arc<ClientQueue>>> {
+        self.by_address
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a queue; gives what the client calls it.
+    pub fn insert(&self, address: *mut HsaQueue, queue: ClientQueue) -> *mut HsaQueue {
+        self.lock().insert(address.addr(), Arc::new(queue));
+        address
+    }
+
+    /// The queue that a client names.
+    ///
+    /// # Errors
+    /// INVALID_ARGUMENT for null, INVALID_QUEUE.
+    pub fn get(&self, queue: QueuePtr) -> Result<Arc<ClientQueue>> {
+        let address = queue.address()?.addr().get();
+        self.lock()
+            .get(&address)
+            .cloned()
+            .ok_or(Status::INVALID_QUEUE)
+    }
+
+    fn remove(&self, queue: QueuePtr) -> Result<Arc<ClientQueue>> {
+        let address = queue.address()?.addr().get();
+        self.lock().remove(&address).ok_or(Status::INVALID_QUEUE)
+    }
+
+    /// Destroys all queues.
+    pub fn clear(&self) {
+        let all = core::mem::take(&mut *self.lock());
+        drop(all);
+    }
+
+    /// Whether a queue of this agent tells its client of errors.
+    pub fn any_callback(&self, agent: AgentId) -> bool {
+        self.lock().values().any(|queue| match &**queue {
+            ClientQueue::Device {
+                queue,
+                has_callback,
+            } => *has_callback && queue.agent() == agent,
+            ClientQueue::Soft(_) => false,
+        })
+    }
+}
+
+/// Tells a client that its queue stopped. One that did not want to know would wait for ever for
+/// packets that are never processed: the process ends instead, as it does in AMD's runtime.
+fn report(callback: QueueErrorCallback, data: ClientPointer, failure: QueueFailure) {
+    let status = status_of_stop(&failure.status);
+    match callback {
+        Some(callback) => {
+            let queue = core::ptr::with_exposed_provenance_mut(failure.queue as usize);
+            // SAFETY: a function of this type, by the contract of `hsa_queue_create`.
+            unsafe { callback(status, queue, data.get()) };
+        }
+        None => diag::fatal(format_args!(
+            "queue {} stopped: {} ({status:?}); it has no error callback",
+            failure.id, failure.status
+        )),
+    }
+}
+
+fn create(
+    state: &State,
+    agent: Agent,
+    size: u32,
+    kind: u32,
+    (callback, data): (QueueErrorCallback, *mut c_void),
+    (private_segment_size, group_segment_size): (u32, u32),
+) -> Result<*mut HsaQueue> {
+    let agent = state.agent(agent)?;
+    if !agent.is_gpu() {
+        return Err(Status::INVALID_QUEUE_CREATION);
+    }
+    let kind = match QueueType::from_raw(kind).ok_or(Status::INVALID_ARGUMENT)? {
+        QueueType::Multi => CoreType::Multi,
+        QueueType::Single => CoreType::Single,
+        QueueType::Cooperative => CoreType::Cooperative,
+    };
+    let data = ClientPointer(data);
+    let config = QueueConfig {
+        size,
+        kind,
+        error_callback: Some(Box::new(move |failure| report(callback, data, failure))),
+        private_segment_size,
+        group_segment_size,
+        ..QueueConfig::default()
+    };
+    let queue = state.runtime.create_queue(agent.id, config)?;
+    let address = core::ptr::with_exposed_provenance_mut(queue.address() as usize);
+    let has_callback = callback.is_some();
+    let queue = ClientQueue::Device {
+        queue,
+        has_callback,
+    };
+    Ok(state.queues.insert(address, queue))
+}
+
+entry! {
+    /// `hsa_queue_create`: a queue that an agent consumes.
+    fn hsa_queue_create(state; agent: Agent, size: u32, kind: u32, callback: QueueErrorCallback,
+        data: *mut c_void, private_segment_size: u32, group_segment_size: u32,
+        queue: Out<*mut HsaQueue>) {
+        let place = queue.required()?;
+        place.put(create(&state, agent, size, kind, (callback, data),
+            (private_segment_size, group_segment_size))?);
+        Ok(())
+    }
+
+    /// `hsa_soft_queue_create`: a queue that the client itself consumes.
+    fn hsa_soft_queue_create(state; region: Region, size: u32, kind: u32, features: u32,
+        doorbell_signal: Signal, queue: Out<*mut HsaQueue>) {
+        let place = queue.required()?;
+        find(&state, doorbell_signal).map_err(|_| Status::INVALID_SIGNAL)?;
+        let pool = region.parts().and_then(|parts| state.pool_of_parts(parts));
+        let pool = *pool.ok_or(Status::INVALID_REGION)?;
+        let kind = QueueType::from_raw(kind).ok_or(Status::INVALID_ARGUMENT)?;
+        let soft = SoftQueue::new(&state, &pool, size, kind, features, doorbell_signal)?;
+        let address = soft.address();
+        place.put(state.queues.insert(address, ClientQueue::Soft(soft)));
+        Ok(())
+    }
+
+    /// `hsa_queue_destroy`: stops a queue and frees it.
+    fn hsa_queue_destroy(state; queue: QueuePtr) {
+        state.queues.remove(queue).map(drop)
+    }
+
+        /// `hsa_queue_inactivate`: stops a queue; packets that are not complete are abandoned.
+    fn hsa_queue_inactivate(state; queue: QueuePtr) {
+        match &*state.queues.get(queue)? {
+            ClientQueue::Device { queue, .. } => Ok(queue.inactivate()?),
+            ClientQueue::Soft(_) => Ok(()),
+        }
+    }
+}

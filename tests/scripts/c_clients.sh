@@ -1,0 +1,69 @@
+#!/bin/sh
+# Builds the C clients against Debian's HSA headers and runs them over the C library on the
+# software GPU, plain and under valgrind.
+#
+#   tests/scripts/c_clients.sh [--no-valgrind] [PREFIX]
+#
+# PREFIX has lib/libhsa-runtime64.so.1; without one the library is built first.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+valgrind=yes
+[ "${1:-}" != --no-valgrind ] || { valgrind=no; shift; }
+prefix=${1:-}
+if [ -z "$prefix" ]; then
+  prefix=$work/prefix
+  "$root/capi/install.sh" "$prefix" "${PROFILE:-release}"
+fi
+
+for source in "$root"/tests/c/*.c; do
+  name=$(basename "$source" .c)
+  gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -o "$work/$name" "$source" \
+    -L"$prefix/lib" -lhsa-runtime64
+done
+export LD_LIBRARY_PATH="$prefix/lib"
+
+# run BACKEND PROGRAM ARGUMENT...
+run() {
+  with=$1
+  binary=$work/$2
+  shift 2
+  echo "== RUKH_BACKEND=$with $(basename "$binary") $*"
+  RUKH_BACKEND=$with timeout 300 "$binary" "$@"
+}
+
+# The same under valgrind: no error, no leak of memory that nothing points to any more.
+grind() {
+  [ $valgrind = yes ] || return 0
+  with=$1
+  binary=$work/$2
+  shift 2
+  echo "== valgrind RUKH_BACKEND=$with $(basename "$binary") $*"
+  RUKH_BACKEND=$with timeout 900 valgrind --quiet --error-exitcode=99 --leak-check=full \
+    --errors-for-leak-kinds=definite --show-leak-kinds=definite "$binary" "$@"
+}
+
+objects=$root/tests/golden/objects
+for program in misuse signals queues; do
+  for backend in sim:gfx90a sim:gfx1100; do
+    run "$backend" "$program"
+  done
+  grind sim:gfx90a "$program"
+done
+for object in gfx90a gfx1100 gfx1100w64; do
+  gpu=${object%w64}
+  run "sim:$gpu" vector_add "$objects/vector_add-$object-O2-v5.co"
+  grind "sim:$gpu" vector_add "$objects/vector_add-$object-O2-v5.co" 1000
+done
+run sim:gfx90a,gfx1100 vector_add "$objects/vector_add-gfx1100-O2-v5.co" 100000 gfx1100
+
+# Without a backend hsa_init fails, and says how to have one.
+if [ ! -e /dev/kfd ]; then
+  if RUKH_BACKEND= "$work/signals" 2> "$work/stderr"; then
+    echo "hsa_init succeeded without a GPU" >&2
+    exit 1
+  fi
+  grep -q 'RUKH_BACKEND=sim' "$work/stderr"
+  echo "PASS no backend: $(grep -m1 rukh: "$work/stderr")"
+fi

@@ -1,0 +1,51 @@
+#!/bin/sh
+# Runs Debian's rocminfo over the C library on the software GPU.
+#
+#   tests/scripts/rocminfo.sh [PREFIX]
+#
+# rocminfo calls the library only if lsmod lists amdgpu and /dev/kfd can be opened. Both are
+# given to it in a mount namespace of its own: a tmpfs as /dev with a plain file, a stub lsmod first in PATH.
+# The machine's own /dev is not touched. Needs root (or unprivileged user namespaces).
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+command -v rocminfo > /dev/null || { echo "needs Debian's rocminfo" >&2; exit 1; }
+prefix=${1:-}
+if [ -z "$prefix" ]; then
+  prefix=$work/prefix
+  "$root/capi/install.sh" "$prefix" "${PROFILE:-release}"
+fi
+
+mkdir "$work/bin"
+printf '#!/bin/sh\necho "amdgpu 1 0"\n' > "$work/bin/lsmod"
+chmod +x "$work/bin/lsmod"
+unshare=unshare
+[ "$(id -u)" -eq 0 ] || unshare="unshare --user --map-root-user"
+
+for gpu in gfx90a gfx1100; do
+  status=0
+  RUKH_BACKEND=sim:$gpu LD_LIBRARY_PATH=$prefix/lib PATH=$work/bin:$PATH \
+    $unshare --mount sh -c '
+      mount -t tmpfs none /dev
+      : > /dev/kfd
+      ln -s /proc/self/fd /dev/fd
+      : > /dev/null
+      exec rocminfo' > "$work/out" 2> "$work/err" || status=$?
+  fail() { echo "rocminfo on $gpu: $*" >&2; cat "$work/out" "$work/err" >&2; exit 1; }
+  [ $status -eq 0 ] || fail "exit status $status"
+  ! grep -q 'no version information' "$work/out" "$work/err" || fail "an unversioned symbol"
+  ! grep -q 'rukh:' "$work/err" || fail "the library complains"
+  agents=$(grep -c '^Agent [0-9]' "$work/out")
+  [ "$agents" -eq 2 ] || fail "$agents agents instead of 2"
+  grep -qE "Device Type: +CPU" "$work/out" || fail "no CPU"
+  grep -qE "^ +Name: +$gpu *\$" "$work/out" || fail "no agent named $gpu"
+  grep -qE "Name: +amdgcn-amd-amdhsa--$gpu" "$work/out" || fail "no ISA of $gpu"
+  grep -qE 'Segment: +GLOBAL; FLAGS: KERNARG, FINE GRAINED' "$work/out" || fail "no kernarg pool"
+  grep -qE 'Segment: +GLOBAL; FLAGS: COARSE GRAINED' "$work/out" || fail "no device memory"
+  grep -qE 'Segment: +GROUP' "$work/out" || fail "no group memory"
+  grep -qE 'Wavefront Size: +(32|64)\(' "$work/out" || fail "no wavefront size"
+  grep -q 'Done' "$work/out" || fail "ended early"
+  echo "PASS rocminfo on $gpu"
+  [ -z "${SHOW:-}" ] || cat "$work/out"
+done
