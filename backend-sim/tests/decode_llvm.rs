@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use rukh_backend_sim::isa::{Arch, Lanes, Op, Rng, decode, encode, generate, generate_dual};
+use rukh_backend_sim::isa::{Arch, DecodeError, Inst, Lanes, Op, Rng, decode, encode, generate, generate_dual};
 
 /// Forms of each row.
 const PER_ROW: usize = 40;
@@ -21,12 +21,32 @@ struct Verdict {
     theirs: Option<String>,
 }
 
-/// Disassembles all `instructions` in one process. After each stands a marker, so that what is rejected, or
-/// shorter than thought, cannot shift the rest.
+/// Disassembles all `instructions`, in one process unless some word makes LLVM itself abort: then that word has
+/// no verdict, and another process takes the rest.
 fn llvm(arch: Arch, lanes: Lanes, instructions: Vec<Vec<u8>>) -> Vec<Verdict> {
+    let mut theirs = Vec::new();
+    let mut aborts = 0;
+    while theirs.len() < instructions.len() {
+        let rest = &instructions[theirs.len()..];
+        let rest = &rest[..rest.len().min(1000)];
+        let read = llvm_once(arch, lanes, rest);
+        let whole = read.len() == rest.len();
+        theirs.extend(read);
+        if !whole {
+            theirs.push(None);
+            aborts += 1;
+            assert!(aborts < 300, "llvm-mc-19 aborts all the time");
+        }
+    }
+    instructions.into_iter().zip(theirs).map(|(bytes, theirs)| Verdict { bytes, theirs }).collect()
+}
+
+/// One run of LLVM. After each instruction stands a marker, so that what is rejected, or shorter than thought,
+/// cannot shift the rest. The answer ends early if LLVM does.
+fn llvm_once(arch: Arch, lanes: Lanes, instructions: &[Vec<u8>]) -> Vec<Option<String>> {
     const MARKER: &str = "s_nop 0xa5a5";
     let mut input = String::new();
-    for bytes in &instructions {
+    for bytes in instructions {
         let list: Vec<String> = bytes.iter().map(|b| format!("{b:#04x}")).collect();
         writeln!(input, "[{}]\n[0xa5 0xa5 0x80 0xbf]", list.join(" "))
             .expect("writing to a string");
@@ -49,10 +69,8 @@ fn llvm(arch: Arch, lanes: Lanes, instructions: Vec<Vec<u8>>) -> Vec<Verdict> {
     let output = child
         .wait_with_output()
         .expect("llvm-mc-19 runs to its end");
-    feeder
-        .join()
-        .expect("the feeder does not panic")
-        .expect("llvm-mc-19 reads its input");
+    // An early end breaks the pipe.
+    let _ = feeder.join().expect("the feeder does not panic");
     let text = String::from_utf8(output.stdout).expect("llvm-mc-19 writes text");
     let mut theirs = Vec::new();
     let mut current: Option<String> = None;
@@ -67,16 +85,40 @@ fn llvm(arch: Arch, lanes: Lanes, instructions: Vec<Vec<u8>>) -> Vec<Verdict> {
             current = Some(normal(line));
         }
     }
-    assert_eq!(theirs.len(), instructions.len(), "llvm-mc-19 lost a marker");
-    instructions
-        .into_iter()
-        .zip(theirs)
-        .map(|(bytes, theirs)| Verdict { bytes, theirs })
-        .collect()
+    theirs
 }
 
 fn normal(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Why a difference is LLVM's own affair.
+fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<&'static str> {
+    let starts = |names: &[&str]| names.iter().any(|name| theirs.starts_with(name));
+    let has = |what: &str| theirs.contains(what);
+    let gfx9 = arch < Arch::Gfx1030;
+    if starts(&["image_", "exp ", "v_interp", "ds_bvh", "lds_direct", "lds_param"]) {
+        return Some("graphics encodings are not part of the list");
+    }
+    if has("/*") {
+        return Some("LLVM marks operands that it decoded and would not have assembled");
+    }
+    if gfx9 && (has(" null") || has("src_null")) {
+        return Some("gfx9 has no null register: LLVM reads a reserved code as one");
+    }
+    if gfx9 && starts(&["ds_"]) && theirs.matches(", ").count() >= 2 {
+        return Some("LLVM forgets gds on instructions with two data operands");
+    }
+    if has("_sdwa ") && has("dst_unused:UNUSED_PAD") && ours.is_err() {
+        return Some("LLVM reads the reserved fourth kind of padding as the first");
+    }
+    if starts(&["v_mad_u32_u16", "v_mad_i32_i16"]) && has("op_sel") {
+        return Some("LLVM shows half selection for the addend, which is a whole register");
+    }
+    if gfx9 && starts(&["buffer_store_lds_dword"]) {
+        return Some("not in the list: no compiler emits it");
+    }
+    None
 }
 
 /// Differences by mnemonic, each with its first few examples.
@@ -86,6 +128,7 @@ struct Report {
     rejected: BTreeMap<String, Vec<String>>,
     different: BTreeMap<String, Vec<String>>,
     unread: usize,
+    excused: usize,
     broken: BTreeMap<String, Vec<String>>,
 }
 
@@ -108,8 +151,7 @@ impl Report {
                 .or_default()
                 .push(format!("{hex} `{ours}`")),
             (Some(theirs), Ok(ours)) if *theirs == ours => self.same += 1,
-            // LLVM marks operands that it decoded and would not have assembled.
-            (Some(theirs), _) if theirs.contains("/*") => self.unread += 1,
+            (Some(theirs), _) if excuse(arch, theirs, &ours).is_some() => self.excused += 1,
             (Some(theirs), Ok(ours)) => {
                 let entry = self.different.entry(name(theirs)).or_default();
                 entry.push(format!("{hex} LLVM `{theirs}`, here `{ours}`"));
@@ -183,11 +225,21 @@ fn check_generated(arch: Arch, lanes: Lanes) {
     );
 }
 
+/// Six bits that begin an image, export or interpolation instruction: not in the list, and good for aborting LLVM.
+fn is_graphics(arch: Arch, encoding: u32) -> bool {
+    match encoding {
+        0b111100 => true,
+        0b110001 | 0b110101 => arch < Arch::Gfx1030,
+        0b111110 => arch >= Arch::Gfx1030,
+        _ => false,
+    }
+}
+
 fn check_random(arch: Arch, lanes: Lanes) {
     let mut rng = Rng::new(0xbad5eed ^ arch as u64);
     let mut instructions = Vec::new();
     // Every prefix of seven bits: all encodings get their share.
-    for prefix in 0..128u32 {
+    for prefix in (0..128u32).filter(|prefix| !is_graphics(arch, prefix >> 1)) {
         for _ in 0..RANDOM {
             let first = prefix << 25 | rng.next_u32() >> 7;
             let words = [first, rng.next_u32(), rng.next_u32()];

@@ -21,6 +21,9 @@ pub const SIGNAL_QUARANTINE: u32 = 256;
 /// Queues that a runtime can have at once, over all agents. Creation fails beyond.
 pub const QUEUES: usize = 1024;
 
+/// Packets of a queue whose size is not chosen.
+pub const QUEUE_PACKETS: u32 = 1024;
+
 /// Smallest ring of a queue, in packets.
 pub const QUEUE_MIN_PACKETS: u32 = 64;
 
@@ -50,3 +53,10 @@ pub const KERNARG_BYTES: u64 = 1 << 20;
 /// Most bytes of scratch memory that a queue keeps between dispatches; more is given
 /// back when the packet processor says that it is done with it.
 pub const SCRATCH_KEEP_BYTES: u64 = 140 << 20;
+
+/// Most work-items in a work-group, on every agent.
+pub const MAX_WORKGROUP_ITEMS: u32 = 1024;
+
+/// Private memory per work-item that the dispatch helper gives a kernel whose stack depends on what it
+/// calls (recursion, function pointers), in bytes.
+pub const DYNAMIC_STACK_BYTES: u32 = 16 << 10;

@@ -1,8 +1,10 @@
 //! What to simulate, and how.
 
+use crate::exec::TraceHook;
 use crate::mem::{HeapMemory, HostMemory};
 use crate::profile::{self, HostCpu, Profile, ProfileError};
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 /// When devices make progress.
@@ -45,6 +47,8 @@ pub struct SimConfig {
     pub host: HostCpu,
     /// Where the bytes of simulated memory come from.
     pub memory: Box<dyn HostMemory>,
+    /// Called after each instruction, on whichever thread executes it. Makes execution much slower.
+    pub trace: Option<Arc<TraceHook>>,
 }
 
 impl SimConfig {
@@ -61,6 +65,7 @@ impl SimConfig {
             mode: Mode::default(),
             host,
             memory,
+            trace: None,
         }
     }
 
@@ -76,6 +81,13 @@ impl SimConfig {
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
+        self
+    }
+
+    /// The same system, tracing instructions.
+    #[must_use]
+    pub fn trace(mut self, hook: Arc<TraceHook>) -> Self {
+        self.trace = Some(hook);
         self
     }
 

@@ -7,6 +7,11 @@ use rukh_core::backend::{
 };
 
 impl Events for SimBackend {
+    #[cfg(feature = "std")]
+    fn parker(&self) -> &dyn rukh_core::backend::Park {
+        &self.park
+    }
+
     fn create_event(&self, kind: EventKind) -> Result<EventId, EventError> {
         self.system.events.create(kind)
     }

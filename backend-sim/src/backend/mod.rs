@@ -4,6 +4,8 @@ mod config;
 mod engine;
 mod events;
 mod memory;
+#[cfg(feature = "std")]
+mod park;
 mod queues;
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -32,6 +34,8 @@ pub struct SimBackend {
     host: HostCpu,
     memory: Box<dyn HostMemory>,
     books: Mutex<Books>,
+    #[cfg(feature = "std")]
+    park: park::SimPark,
 }
 
 impl core::fmt::Debug for SimBackend {
@@ -79,13 +83,15 @@ impl SimBackend {
             Mode::Threads { workers } => (SimClock::Host, workers),
             Mode::Step { .. } => (SimClock::virtual_from_start(), 1),
         };
-        let system = System::new(map, gpus, clock, workers.min(MAX_WORKERS));
+        let system = System::new(map, gpus, clock, workers.min(MAX_WORKERS), config.trace);
         Ok(Self {
             engine: Engine::new(config.mode, &system, make_worker::<E>),
             system,
             host: config.host,
             memory: config.memory,
             books: Mutex::new(Books::default()),
+            #[cfg(feature = "std")]
+            park: park::SimPark::new(),
         })
     }
 
@@ -97,6 +103,12 @@ impl SimBackend {
     /// Reports of queues that stopped, oldest first; the last few.
     pub fn last_faults(&self) -> Vec<FaultReport> {
         self.system.faults()
+    }
+
+    /// Instructions that the waves of all devices have executed, each counted once for its wave. The turn
+    /// of a work-group that is going on counts when it ends.
+    pub fn wave_instructions(&self) -> u64 {
+        self.system.retired()
     }
 
     /// In step mode, does a piece of work: services queues that were rung, and gives one work-group

@@ -4,6 +4,7 @@ use super::clock::SimClock;
 use super::events::Events;
 use super::fault::FaultReport;
 use crate::cp::QueueTable;
+use crate::exec::TraceHook;
 use crate::mem::{AddressMap, MemoryFault, MemoryView};
 use crate::profile::Profile;
 use crate::sched::{Active, Dispatch, Parking, Quiescence, ShaderClock};
@@ -94,8 +95,11 @@ pub(crate) struct System {
     pub quiesce: Quiescence,
     /// How many workers there are.
     pub workers: usize,
+    /// Called after each instruction.
+    pub trace: Option<Arc<TraceHook>>,
     faults: Mutex<VecDeque<FaultReport>>,
     dispatches: AtomicU64,
+    retired: AtomicU64,
     stopping: AtomicBool,
 }
 
@@ -105,6 +109,7 @@ impl System {
         gpus: Vec<Gpu>,
         clock: SimClock,
         workers: usize,
+        trace: Option<Arc<TraceHook>>,
     ) -> Arc<Self> {
         Arc::new(Self {
             map,
@@ -118,6 +123,8 @@ impl System {
             workers,
             faults: Mutex::new(VecDeque::new()),
             dispatches: AtomicU64::new(0),
+            retired: AtomicU64::new(0),
+            trace,
             stopping: AtomicBool::new(false),
         })
     }
@@ -140,6 +147,17 @@ impl System {
             self.queues.call_polling();
             self.parking.wake(1);
         }
+    }
+
+    /// Counts instructions that a work-group's turn has executed, and lets virtual time pass for them.
+    pub(crate) fn retire(&self, instructions: u64) {
+        self.retired.fetch_add(instructions, Ordering::Relaxed);
+        self.clock.tick(instructions);
+    }
+
+    /// Instructions that all waves have executed.
+    pub(crate) fn retired(&self) -> u64 {
+        self.retired.load(Ordering::Relaxed)
     }
 
     pub(crate) fn next_dispatch(&self) -> u64 {

@@ -221,7 +221,9 @@ impl Machine<'_> {
                 (0, _) => 4,
                 _ => continue,
             };
-            let Some(host) = self.tlb.host(self.view, va[0], bytes, Access::Read) else { continue };
+            let Some(host) = self.tlb.host(self.view, va[0], bytes, Access::Read) else {
+                continue;
+            };
             // SAFETY: the span was checked for the bytes; the chunk's lanes are inside the
             // destination's row, which the run loop checked.
             unsafe {

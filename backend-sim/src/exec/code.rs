@@ -42,7 +42,10 @@ impl Page {
     pub(crate) fn empty(va: u64) -> Page {
         Page {
             va,
-            ops: (0..SLOTS as u16).map(MicroOp::undecoded).collect::<Vec<_>>().into(),
+            ops: (0..SLOTS as u16)
+                .map(MicroOp::undecoded)
+                .collect::<Vec<_>>()
+                .into(),
             ext: Vec::new(),
             consts: Vec::new(),
             const_index: BTreeMap::new(),
@@ -63,7 +66,11 @@ impl Page {
 
     /// The dwords from a slot to the end of what was readable.
     pub(crate) fn words(&self, slot: usize) -> &[u32] {
-        if self.readable.contains(&slot) { &self.words[slot..self.readable.end] } else { &[] }
+        if self.readable.contains(&slot) {
+            &self.words[slot..self.readable.end]
+        } else {
+            &[]
+        }
     }
 }
 
@@ -73,7 +80,10 @@ pub(crate) enum FetchError {
     /// Not mapped, or not executable.
     Unmapped { va: u64 },
     /// No instruction.
-    Illegal { encoding: [u32; 3], error: DecodeError },
+    Illegal {
+        encoding: [u32; 3],
+        error: DecodeError,
+    },
 }
 
 /// Decoded code of one agent, for one worker: nothing on an instruction's path takes a lock.
@@ -135,7 +145,9 @@ impl CodeCache {
         self.generation = view.generation();
         let mut stale = Vec::new();
         for (&va, &at) in &self.index {
-            let Some(page) = self.pages[at as usize].as_deref() else { continue };
+            let Some(page) = self.pages[at as usize].as_deref() else {
+                continue;
+            };
             let mut words = [0u32; SLOTS];
             match snapshot(view, va, va + page.readable.start as u64 * 4, &mut words) {
                 Some(readable) if readable == page.readable && words == *page.words => {}
@@ -165,24 +177,35 @@ impl CodeCache {
         let va = pc & !(PAGE - 1);
         let way = (va / PAGE) as usize % FRONT;
         let (tag, at) = self.front[way];
-        let at = if tag == va { at } else { self.find_or_load(view, pc)? };
-        self.pages[at as usize].as_deref().ok_or(FetchError::Unmapped { va: pc })
+        let at = if tag == va {
+            at
+        } else {
+            self.find_or_load(view, pc)?
+        };
+        self.pages[at as usize]
+            .as_deref()
+            .ok_or(FetchError::Unmapped { va: pc })
     }
 
     fn find_or_load(&mut self, view: &MemoryView, pc: u64) -> Result<u32, FetchError> {
         let va = pc & !(PAGE - 1);
         let slot = (pc - va) as usize / 4;
         if let Some(&at) = self.index.get(&va) {
-            let known = self.pages[at as usize].as_ref().is_some_and(|p| p.readable.contains(&slot));
+            let known = self.pages[at as usize]
+                .as_ref()
+                .is_some_and(|p| p.readable.contains(&slot));
             if known {
                 self.front[(va / PAGE) as usize % FRONT] = (va, at);
                 return Ok(at);
             }
         }
         let mut words = Box::new([0u32; SLOTS]);
-        let readable =
-            snapshot(view, va, pc, &mut words).ok_or(FetchError::Unmapped { va: pc })?;
-        let page = Box::new(Page { words, readable, ..Page::empty(va) });
+        let readable = snapshot(view, va, pc, &mut words).ok_or(FetchError::Unmapped { va: pc })?;
+        let page = Box::new(Page {
+            words,
+            readable,
+            ..Page::empty(va)
+        });
         let at = match self.index.get(&va) {
             Some(&at) => at,
             None => self.free.pop().unwrap_or_else(|| {
@@ -268,7 +291,9 @@ fn snapshot(
     }
     let slots = (start - va) as usize / 4..(end - va) as usize / 4;
     for slot in slots.clone() {
-        let host = span.host.wrapping_add((va + slot as u64 * 4 - span.base) as usize);
+        let host = span
+            .host
+            .wrapping_add((va + slot as u64 * 4 - span.base) as usize);
         // SAFETY: the span was looked up just now and covers the slot's four bytes.
         words[slot] = unsafe { mem::raw::load_u32(host) };
     }

@@ -192,7 +192,7 @@ pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
 }
 
 impl Machine<'_> {
-    /// Byte offsets of the lanes. Beyond 32 bits nothing is in range: such a sum saturates.
+    /// Byte offsets of the lanes. The sum wraps: compilers fold negative addresses into offsets.
     #[inline(always)]
     fn lds_offsets(&mut self, op: &MicroOp, offset: u64, offsets: &mut [u32; 64]) {
         let lanes = self.wave.lanes as usize & 127;
@@ -200,8 +200,7 @@ impl Machine<'_> {
         // SAFETY: the address register's row was checked by the run loop.
         let row = unsafe { core::slice::from_raw_parts(row, lanes) };
         for (to, &address) in offsets.iter_mut().zip(row) {
-            let sum = address.wrapping_add(offset as u32);
-            *to = if sum < address { u32::MAX } else { sum };
+            *to = address.wrapping_add(offset as u32);
         }
     }
 
@@ -327,10 +326,10 @@ fn run_of(addresses: &[u32; 16]) -> Run {
 }
 
 impl Machine<'_> {
-    /// The addresses of all lanes, if all are active and none reaches beyond the LDS with any of the offsets: what
-    /// the fast paths ask for.
+    /// The addresses of all lanes, if all are active and none reaches beyond the LDS with any of the
+    /// offsets: what the fast paths ask for.
     #[inline(always)]
-    fn all_inside(&mut self, op: &MicroOp, furthest: u64, bytes: u64) -> Option<*const u32> {
+    fn all_inside(&mut self, op: &MicroOp, offsets: &[u64], bytes: u64) -> Option<*const u32> {
         if self.wave.exec() != self.wave.lane_mask() {
             return None;
         }
@@ -338,16 +337,21 @@ impl Machine<'_> {
         let lanes = self.wave.lanes as usize & 127;
         // SAFETY: the address register's row was checked by the run loop.
         let addresses = unsafe { core::slice::from_raw_parts(row, lanes) };
-        // No address is above the union of their bits.
-        let union = addresses.iter().fold(0, |union, &at| union | at);
-        (u64::from(union) + furthest + bytes <= self.lds.len() as u64).then_some(row)
+        for &offset in offsets {
+            // No address is above the union of their bits.
+            let sum = |at: u32| at.wrapping_add(offset as u32);
+            let union = addresses.iter().fold(0, |union, &at| union | sum(at));
+            if u64::from(union) + bytes > self.lds.len() as u64 {
+                return None;
+            }
+        }
+        Some(row)
     }
 
     /// Reads of whole dwords by all lanes at one or two offsets; `false` when the careful way is needed.
     #[inline(always)]
     fn fast_load<const N: usize>(&mut self, op: &MicroOp, words: usize, offsets: [u64; N]) -> bool {
-        let furthest = offsets.iter().fold(0, |most, &offset| most.max(offset));
-        let Some(row) = self.all_inside(op, furthest, words as u64 * 4) else { return false };
+        let Some(row) = self.all_inside(op, &offsets, words as u64 * 4) else { return false };
         let lanes = self.wave.lanes as usize;
         let to = self.wave.rows.ptr(op.dst - VGPR);
         let lds = self.lds.as_ptr();
@@ -355,13 +359,14 @@ impl Machine<'_> {
             // SAFETY: sixteen lanes of the address row; copied, as a result may overwrite them.
             let addresses = unsafe { row.add(chunk * 16).cast::<[u32; 16]>().read() };
             let run = run_of(&addresses);
-            let first = addresses[0] as usize;
             for (at, &offset) in offsets.iter().enumerate() {
+                let sum = |at: u32| at.wrapping_add(offset as u32) as usize;
+                let first = sum(addresses[0]);
                 for word in 0..words {
-                    // SAFETY: `all_inside` checked every lane's bytes at the furthest offset; the
+                    // SAFETY: `all_inside` checked every lane's bytes at each offset; the
                     // destination's rows were checked by the run loop.
                     unsafe {
-                        let from = lds.add(offset as usize + word * 4);
+                        let from = lds.add(word * 4);
                         let to = to.add((at * words + word) * lanes + chunk * 16);
                         match run {
                             Run::Same => {
@@ -374,7 +379,7 @@ impl Machine<'_> {
                             }
                             Run::Scattered => {
                                 for (lane, &at) in addresses.iter().enumerate() {
-                                    let value = from.add(at as usize).cast::<u32>();
+                                    let value = from.add(sum(at)).cast::<u32>();
                                     *to.add(lane) = u32::from_le(value.read_unaligned());
                                 }
                             }
@@ -389,7 +394,7 @@ impl Machine<'_> {
     /// Writes of whole dwords by all lanes; where lanes meet, the last wins.
     #[inline(always)]
     fn fast_store(&mut self, op: &MicroOp, words: usize, offset: u64, data: u16) -> bool {
-        let Some(row) = self.all_inside(op, offset, words as u64 * 4) else { return false };
+        let Some(row) = self.all_inside(op, &[offset], words as u64 * 4) else { return false };
         let lanes = self.wave.lanes as usize;
         let from: *const u32 = self.wave.rows.ptr(data - VGPR);
         let lds = self.lds.as_mut_ptr();
@@ -399,16 +404,16 @@ impl Machine<'_> {
             unsafe {
                 let addresses = row.add(chunk * 16).cast::<[u32; 16]>().read();
                 let from = from.add(chunk * 16);
-                let to = lds.add(offset as usize);
+                let sum = |at: u32| at.wrapping_add(offset as u32) as usize;
                 if words == 1 && matches!(run_of(&addresses), Run::Neighbours) {
                     let row = from.cast::<[u32; 16]>().read().map(u32::to_le);
-                    to.add(addresses[0] as usize).cast::<[u32; 16]>().write_unaligned(row);
+                    lds.add(sum(addresses[0])).cast::<[u32; 16]>().write_unaligned(row);
                     continue;
                 }
                 for (lane, &at) in addresses.iter().enumerate() {
                     for word in 0..words {
                         let value = (*from.add(word * lanes + lane)).to_le();
-                        to.add(at as usize + word * 4).cast::<u32>().write_unaligned(value);
+                        lds.add(sum(at) + word * 4).cast::<u32>().write_unaligned(value);
                     }
                 }
             }

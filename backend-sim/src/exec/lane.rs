@@ -34,7 +34,10 @@ fn function(op: Op) -> Option<OpFn> {
 
 /// Moves between the two vector files, which are moves.
 fn moves(op: Op) -> bool {
-    matches!(op, Op::v_accvgpr_read_b32 | Op::v_accvgpr_write_b32 | Op::v_accvgpr_mov_b32)
+    matches!(
+        op,
+        Op::v_accvgpr_read_b32 | Op::v_accvgpr_write_b32 | Op::v_accvgpr_mov_b32
+    )
 }
 
 pub(crate) fn supported(op: Op) -> bool {
@@ -56,7 +59,11 @@ pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Option<Lowered> {
 fn plain(inst: &Inst, run: OpFn) -> Lowered {
     let mut micro = MicroOp::undecoded(0);
     micro.run = run;
-    let packed = Mods { op_sel: 0, op_sel_hi: 0, ..inst.mods };
+    let packed = Mods {
+        op_sel: 0,
+        op_sel_hi: 0,
+        ..inst.mods
+    };
     if !moves(inst.op) && packed != Mods::default() {
         return Err("a modifier of this instruction");
     }
@@ -67,7 +74,9 @@ fn plain(inst: &Inst, run: OpFn) -> Lowered {
             continue;
         }
         let (src, value) = source(operand, desc.ty)?;
-        let Some(slot) = micro.src.get_mut(next) else { return Err("its operand count") };
+        let Some(slot) = micro.src.get_mut(next) else {
+            return Err("its operand count");
+        };
         *slot = src;
         micro.k[next] = constant(operand, Type::B32).map_or(value, |value| value);
         next += 1;
@@ -211,12 +220,7 @@ fn permlane64(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
 }
 
 /// Moves with a register number relative to M0.
-fn relative_move(
-    m: &mut Machine<'_>,
-    op: &MicroOp,
-    page: &Page,
-    (from, to): (u32, u32),
-) -> Flow {
+fn relative_move(m: &mut Machine<'_>, op: &MicroOp, page: &Page, (from, to): (u32, u32)) -> Flow {
     let exec = m.wave.exec();
     let allocated = u32::from(m.wave.rows.vgprs());
     let mut values = row(m, op, 0);
@@ -227,14 +231,22 @@ fn relative_move(
             .filter(|_| number < allocated)
             .and_then(|number| m.wave.rows.row(number))
         else {
-            let kind = super::fault::FaultKind::Register { file: 'v', number, allocated };
+            let kind = super::fault::FaultKind::Register {
+                file: 'v',
+                number,
+                allocated,
+            };
             return m.fault(op, page, kind);
         };
         values[..row.len()].copy_from_slice(row);
     }
     let number = u32::from(op.dst - VGPR) + to;
     if number >= allocated {
-        let kind = super::fault::FaultKind::Register { file: 'v', number, allocated };
+        let kind = super::fault::FaultKind::Register {
+            file: 'v',
+            number,
+            allocated,
+        };
         return m.fault(op, page, kind);
     }
     write(m, VGPR + number as u16, &values, exec);
@@ -284,10 +296,14 @@ fn pk_mov(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
 
 /// VOPD: both halves are computed before either is written.
 pub(crate) fn dual(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    let Some(Ext::Dual(halves)) = page.ext.get(op.ext as usize) else { return Flow::Next };
+    let Some(Ext::Dual(halves)) = page.ext.get(op.ext as usize) else {
+        return Flow::Next;
+    };
     let exec = m.wave.exec();
     for (which, half) in halves.iter().enumerate() {
-        let Some(handler): Option<valu::VHandler> = half.handler else { return Flow::Next };
+        let Some(handler): Option<valu::VHandler> = half.handler else {
+            return Flow::Next;
+        };
         let mut args = blank(m, exec);
         for i in 0..usize::from(half.len).min(3) {
             args.src[i] = m.source(half, page, i, 1);

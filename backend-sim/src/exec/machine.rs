@@ -43,14 +43,22 @@ impl Machine<'_> {
     #[inline(always)]
     pub(crate) fn s32(&self, op: &MicroOp, i: usize) -> u32 {
         let src = op.src[i];
-        if src == CONST { op.k[i] as u32 } else { self.wave.s[usize::from(src as u8)] }
+        if src == CONST {
+            op.k[i] as u32
+        } else {
+            self.wave.s[usize::from(src as u8)]
+        }
     }
 
     /// A 64-bit scalar source.
     #[inline(always)]
     pub(crate) fn s64(&self, op: &MicroOp, i: usize) -> u64 {
         let src = op.src[i];
-        if src == CONST { op.k[i] } else { self.wave.pair(usize::from(src)) }
+        if src == CONST {
+            op.k[i]
+        } else {
+            self.wave.pair(usize::from(src))
+        }
     }
 
     /// Writes a 32-bit scalar destination.
@@ -83,7 +91,11 @@ impl Machine<'_> {
 
     #[cold]
     pub(crate) fn fault(&mut self, op: &MicroOp, page: &Page, kind: FaultKind) -> Flow {
-        let fault = Fault { pc: pc(op, page), wave: self.wave.ids, kind };
+        let fault = Fault {
+            pc: pc(op, page),
+            wave: self.wave.ids,
+            kind,
+        };
         self.stop(Exit::Fault(Box::new(fault)))
     }
 
@@ -109,7 +121,15 @@ impl Machine<'_> {
         what: &'static str,
     ) -> Flow {
         let encoding = first_dwords(page.words(usize::from(op.slot)));
-        self.fault(op, page, FaultKind::Unsupported { mnemonic, encoding, what })
+        self.fault(
+            op,
+            page,
+            FaultKind::Unsupported {
+                mnemonic,
+                encoding,
+                what,
+            },
+        )
     }
 }
 
@@ -129,5 +149,9 @@ pub(crate) fn next_pc(op: &MicroOp, page: &Page) -> u64 {
 #[inline(always)]
 pub(crate) fn slot_in(page: &Page, va: u64) -> Option<usize> {
     let offset = va.wrapping_sub(page.va);
-    if offset < PAGE { Some(offset as usize / 4) } else { None }
+    if offset < PAGE {
+        Some(offset as usize / 4)
+    } else {
+        None
+    }
 }

@@ -44,5 +44,5 @@ pub use context::{Apertures, Clock, Context, Place, Worker};
 pub use fault::{Fault, FaultKind};
 pub use lower::{check, supported};
 pub use run::{Exit, run, step};
-pub use trace::{TraceEvent, Tracer};
+pub use trace::{TraceEvent, TraceHook, Tracer};
 pub use wave::{Wave, WaveConfig, WaveIds};

@@ -10,6 +10,9 @@ use crate::isa::{Dir, Inst, Operand};
 /// Called after each instruction.
 pub type Tracer<'a> = dyn FnMut(&TraceEvent<'_>) + 'a;
 
+/// A tracer of a whole system: called on whichever thread runs the wave.
+pub type TraceHook = dyn Fn(&TraceEvent<'_>) + Send + Sync;
+
 /// An instruction that has been executed.
 pub struct TraceEvent<'a> {
     /// Its address.

@@ -128,7 +128,7 @@ pub struct Mods {
     pub gds: bool,
     /// Typed buffer: gfx9 dfmt in bits 0 to 3 and nfmt in bits 4 to 6; the 7-bit format since gfx10.
     pub fmt: u8,
-    /// SMEM (gfx9): the offset comes from a register too.
+    /// SMEM (gfx9): the offset is the sum of a register and a number.
     pub soffset_en: bool,
     /// Matrix operations: broadcast size.
     pub cbsz: u8,

@@ -1,6 +1,7 @@
 //! What the scheduler asks of whatever executes waves.
 
 use crate::device::QueueCode;
+use crate::exec::TraceHook;
 use crate::grid::IdRow;
 use crate::isa::Arch;
 use crate::mem::{MemoryFault, MemoryView};
@@ -37,6 +38,8 @@ pub(crate) struct RunContext<'a> {
     pub arch: Arch,
     pub clock: &'a dyn ShaderClock,
     pub compute_unit: u32,
+    /// Called after each instruction.
+    pub trace: Option<&'a TraceHook>,
 }
 
 /// Clocks that instructions read.

@@ -179,6 +179,7 @@ impl<W: Send> Group<W> {
                         arch: dispatch.kernel.arch,
                         clock,
                         compute_unit: self.compute_unit,
+                        trace: system.trace.as_deref(),
                     };
                     let exit = executor.run(&mut slot.wave, cx, budget());
                     *retired += E::retired(&slot.wave).wrapping_sub(before);

@@ -3,7 +3,7 @@
 use super::executor::{Executor, RunContext, ShaderClock, Trouble, WaveExit, WaveStart};
 use crate::device::QueueCode;
 use crate::exec::{
-    Apertures, Clock, CodeCache, Context, Exit, Fault, FaultKind, Place, Wave, WaveConfig, WaveIds,
+    Apertures, Clock, CodeCache, Context, Exit, Fault, FaultKind, Place, TraceEvent, Tracer, Wave, WaveConfig, WaveIds,
     Worker, run, valu::Level,
 };
 use crate::isa::Arch;
@@ -107,6 +107,7 @@ impl Executor for Interpreter {
     fn run(&mut self, wave: &mut Wave, cx: RunContext<'_>, budget: u64) -> WaveExit {
         let clock = Clocks(cx.clock);
         let gpu = self.gpu(cx.gpu, cx.arch);
+        let mut tracer = cx.trace.map(|hook| move |event: &TraceEvent<'_>| hook(event));
         let mut context = Context {
             view: cx.view,
             code: &mut gpu.code,
@@ -118,7 +119,7 @@ impl Executor for Interpreter {
                 compute_unit: cx.compute_unit as u8,
                 ..Place::default()
             },
-            trace: None,
+            trace: tracer.as_mut().map(|tracer| tracer as &mut Tracer<'_>),
         };
         match run(wave, &mut context, budget) {
             Exit::Ended => WaveExit::Ended,

@@ -165,7 +165,7 @@ impl<E: Executor> Worker<E> {
         };
         let mut retired = 0;
         let turn = group.turn(&mut self.executor, &self.system, &mut budget, &mut retired);
-        self.system.clock.tick(retired);
+        self.system.retire(retired);
         match turn {
             Turn::Done => {
                 self.ended_in_round = true;

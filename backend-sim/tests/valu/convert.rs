@@ -291,7 +291,6 @@ fn bytes_are_packed_in_the_rounding_of_the_mode() {
         .cases(1, 3000)
         .into_iter()
         .chain((0..2000).map(|i| [(i as f32 / 7.0 - 8.0).to_bits() as u64, i, 0x1234_5678]))
-        .map(|[x, i, old]| [x, i, old])
         .collect();
     for (i, round) in ROUNDS.into_iter().enumerate() {
         check(

@@ -84,6 +84,7 @@ fn garbage(i: usize) -> u32 {
     (i as u32).wrapping_mul(0x9e37_79b9) << 16
 }
 
+#[allow(clippy::too_many_arguments)]
 fn run(
     op: Op,
     level: Level,

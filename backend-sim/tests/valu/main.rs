@@ -1,5 +1,7 @@
 //! Vector handlers against judges that nobody here wrote: host arithmetic, `rustc_apfloat` and exact integers.
 
+#![allow(clippy::precedence)]
+
 mod arithmetic;
 mod compare;
 mod convert;

@@ -178,14 +178,13 @@ fn f16_functions_are_correctly_rounded_for_every_input() {
             .value;
         half.to_bits() as u64
     };
-    let functions: [(Op, fn(f64) -> f64); 5] = [
-        (Op::v_rcp_f16, |x| 1.0 / x),
+    for (op, f) in [
+        (Op::v_rcp_f16, (|x| 1.0 / x) as fn(f64) -> f64),
         (Op::v_sqrt_f16, f64::sqrt),
         (Op::v_rsq_f16, |x| 1.0 / x.sqrt()),
         (Op::v_exp_f16, f64::exp2),
         (Op::v_log_f16, f64::log2),
-    ];
-    for (op, f) in functions {
+    ] {
         check(op, W16, &[W16], PLAIN, &all, |[x, ..]| {
             float_rule(HALF, PLAIN, &[x], |v| narrow(f(wide(v[0]))))
         });

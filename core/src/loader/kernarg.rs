@@ -285,7 +285,11 @@ pub fn fill(
     })
 }
 
-fn check_grid(grid: &Grid) -> Result<(), KernargError> {
+/// Checks that a grid can be dispatched.
+///
+/// # Errors
+/// [`KernargError::Dims`], [`KernargError::Grid`].
+pub fn check_grid(grid: &Grid) -> Result<(), KernargError> {
     if !(1..=3).contains(&grid.dims) {
         return Err(KernargError::Dims { dims: grid.dims });
     }

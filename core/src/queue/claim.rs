@@ -51,7 +51,6 @@ const NO_OP: u32 = Header::new(PacketType::BarrierAnd).0 as u32;
 /// claim publishes a packet that does nothing (a barrier-AND without dependencies) and rings the
 /// doorbell: the queue goes on. Only leaking a claim, with `mem::forget`, wedges the queue.
 #[must_use = "the queue stops at this slot until it is published"]
-#[derive(Debug)]
 pub struct Claim<'r, M: RingMemory> {
     ring: &'r Ring<M>,
     index: u64,
@@ -106,7 +105,6 @@ impl<M: RingMemory> Drop for Claim<'_, M> {
 /// Consecutive slots that were claimed together. The doorbell is rung once, when the batch ends;
 /// slots that were not published by then become packets that do nothing, as with [`Claim`].
 #[must_use = "the queue stops at these slots until they are published"]
-#[derive(Debug)]
 pub struct Batch<'r, M: RingMemory> {
     ring: &'r Ring<M>,
     first: u64,
@@ -183,4 +181,20 @@ fn publish_word<M: RingMemory>(ring: &Ring<M>, index: u64, first: u32) {
 fn publish_no_op<M: RingMemory>(ring: &Ring<M>, index: u64) {
     write_body(ring, index, &[0; PACKET_SIZE]);
     publish_word(ring, index, NO_OP);
+}
+
+impl<M: RingMemory> core::fmt::Debug for Claim<'_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Claim").field("index", &self.index).finish()
+    }
+}
+
+impl<M: RingMemory> core::fmt::Debug for Batch<'_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Batch")
+            .field("index", &self.first)
+            .field("count", &self.count)
+            .field("published", &self.done)
+            .finish()
+    }
 }

@@ -1,12 +1,21 @@
 //! What can go wrong, by what was being done.
 
 use crate::backend::{AgentId, EventError, MemoryError, QueueCreateError, TopologyError};
-use crate::mem::{Address, PoolId};
+use crate::loader::{CodeObjectError, LoadError, Text, kernarg};
+use crate::mem::{Address, KernargError, PoolId};
 use crate::queue::{QueueStatus, RingError};
 use crate::signal::{ArenaError, SignalHandle};
 use thiserror_no_std::Error;
 
-crate::impl_error!(InitError, AllocError, SignalError, QueueError, SpawnError);
+crate::impl_error!(
+    InitError,
+    AllocError,
+    SignalError,
+    QueueError,
+    SpawnError,
+    ProgramError,
+    DispatchError
+);
 
 /// Why a runtime did not start.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -193,4 +202,82 @@ pub enum QueueError {
 pub struct SpawnError {
     /// What the system answered, or 0.
     pub errno: i32,
+}
+
+/// Why code was not loaded.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum ProgramError {
+    /// No such agent.
+    #[error("there is no agent {}", .agent.0)]
+    NoAgent {
+        /// The agent given.
+        agent: AgentId,
+    },
+    /// The agent executes no code, or code of an instruction set that is not known here.
+    #[error("agent {} has no instruction set that is known here", .agent.0)]
+    NoIsa {
+        /// The agent given.
+        agent: AgentId,
+    },
+    /// The bytes are no code object.
+    #[error("{0}")]
+    CodeObject(#[from] CodeObjectError),
+    /// It cannot be loaded.
+    #[error("{0}")]
+    Load(#[from] LoadError),
+}
+
+/// Why a kernel was not dispatched.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum DispatchError {
+    /// The kernel was loaded for another agent than the queue's.
+    #[error("the kernel is loaded for agent {}, the queue is agent {}'s", .kernel.0, .queue.0)]
+    WrongAgent {
+        /// The kernel's.
+        kernel: AgentId,
+        /// The queue's.
+        queue: AgentId,
+    },
+    /// The code object says nothing about the kernel's arguments.
+    #[error("the code object has no metadata for kernel {kernel}, so its arguments are not known")]
+    NoMetadata {
+        /// The kernel's name.
+        kernel: Text,
+    },
+    /// The arguments do not fit the kernel, or the grid is none.
+    #[error("{0}")]
+    Arguments(#[from] kernarg::KernargError),
+    /// Raw arguments of another size than the kernel's.
+    #[error("the kernel has {expected} bytes of arguments; {given} were given")]
+    ArgumentBytes {
+        /// How many it has.
+        expected: u32,
+        /// How many were given.
+        given: usize,
+    },
+    /// No memory for the arguments.
+    #[error("{0}")]
+    Memory(#[from] KernargError),
+    /// More work-items in a work-group than an agent takes.
+    #[error("a work-group of {items} work-items; agents take {max}")]
+    GroupTooLarge {
+        /// Work-items wanted.
+        items: u64,
+        /// Most work-items.
+        max: u32,
+    },
+    /// More group memory than the agent has.
+    #[error("{bytes} bytes of group memory per work-group; the agent has {max}")]
+    GroupMemory {
+        /// Bytes wanted.
+        bytes: u32,
+        /// Bytes there are.
+        max: u32,
+    },
+    /// The packet was not sent.
+    #[error("{0}")]
+    Queue(#[from] QueueError),
+    /// No completion signal.
+    #[error("{0}")]
+    Signal(#[from] SignalError),
 }

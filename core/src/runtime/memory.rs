@@ -37,6 +37,21 @@ impl<B: Backend + ?Sized> Runtime<B> {
         size: u64,
         flags: AllocFlags,
     ) -> Result<Address, AllocError> {
+        self.allocate_aligned(pool, size, 1, flags)
+    }
+
+    /// As [`Runtime::allocate`], at a multiple of `align` bytes, a power of two; the pool's own alignment
+    /// holds in any case.
+    ///
+    /// # Errors
+    /// See [`AllocError`].
+    pub fn allocate_aligned(
+        &self,
+        pool: PoolId,
+        size: u64,
+        align: u64,
+        flags: AllocFlags,
+    ) -> Result<Address, AllocError> {
         let pool = *self.pool(pool).ok_or(AllocError::NoPool { pool })?;
         if size == 0 {
             return Err(AllocError::ZeroSize);
@@ -65,7 +80,7 @@ impl<B: Backend + ?Sized> Runtime<B> {
         let allocation = self.backend().allocate(&MemoryRequest {
             bank: pool.bank,
             size: rounded,
-            align: pool.align,
+            align: pool.align.max(align),
             flags: wishes,
         })?;
         let base = Address(allocation.gpu_va);

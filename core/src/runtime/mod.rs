@@ -1,18 +1,22 @@
 //! The runtime: agents, memory, signals and queues over one backend. Needs an allocator.
 //!
-//! - [`agent`]: what the topology says. [`memory`], [`buffer`]: allocating and sharing.
-//! - [`signals`]: signals, waits, callbacks; [`reactor`] wakes whoever waits.
-//! - [`queue`]: queues, and what happens when one stops. [`scratch`] gives them private memory.
-//! - [`spawn`]: the one thread that a runtime may have.
+//! By file: `agent`, what the topology says; `memory` and `buffer`, allocating and sharing; `signals`, with
+//! waits and callbacks, and `reactor`, which wakes whoever waits; `queue`, and what happens when one stops;
+//! `scratch`, which gives queues private memory; `code`, device memory for code; `program`, loaded code objects
+//! and their kernels; `dispatch`, running a kernel in one call; `spawn`, the one thread that a
+//! runtime may have.
 //!
 //! A runtime is used as `Arc<Runtime<B>>`; queues, signals and buffers hold it. Several runtimes can exist
 //! in one process: there is no global state.
 
 mod agent;
 mod buffer;
+mod code;
 mod config;
+mod dispatch;
 mod error;
 mod memory;
+mod program;
 mod queue;
 mod reactor;
 mod scratch;
@@ -21,8 +25,13 @@ mod spawn;
 
 pub use agent::Agent;
 pub use buffer::Buffer;
+pub use code::CodeMemory;
 pub use config::RuntimeConfig;
-pub use error::{AllocError, InitError, QueueError, SignalError, SpawnError};
+pub use dispatch::{Completion, Dispatch};
+pub use error::{
+    AllocError, DispatchError, InitError, ProgramError, QueueError, SignalError, SpawnError,
+};
+pub use program::{Kernel, Program};
 pub use queue::{Queue, QueueConfig, QueueFailure, QueueType};
 pub use reactor::handlers::{HandlerId, SignalCallback};
 pub use reactor::service::{ErrorCallback, SystemEvent, SystemHandler};
@@ -33,7 +42,7 @@ pub use spawn::StdSpawn;
 pub use spawn::{Join, Spawn};
 
 use crate::backend::{AgentId, Backend, BankId, HeapKind, Lock, Park};
-use crate::mem::Registry;
+use crate::mem::{KernargArena, Registry};
 use crate::signal::SignalSlot;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -48,6 +57,8 @@ pub struct Runtime<B: Backend + ?Sized> {
     memory: Lock<Registry>,
     thread: Lock<Option<Box<dyn Join>>>,
     next_queue: AtomicU64,
+    /// Arguments of the dispatch helper, from its first use on.
+    kernarg: Lock<Option<Arc<KernargArena<B>>>>,
     /// What an owned signal whose handle was destroyed refers to.
     dead: SignalSlot,
 }
@@ -72,6 +83,7 @@ impl<B: Backend + ?Sized + 'static> Runtime<B> {
             memory: Lock::new(Registry::new()),
             thread: Lock::new(None),
             next_queue: AtomicU64::new(0),
+            kernarg: Lock::new(None),
             dead,
         }))
     }

@@ -1,6 +1,7 @@
 //! Queues: what a client dispatches to, and what happens when one stops.
 
 use super::Runtime;
+use super::dispatch::InFlight;
 use super::error::QueueError;
 use super::reactor::Reactor;
 use super::reactor::service::{ErrorCallback, Pending};
@@ -10,14 +11,17 @@ use crate::backend::{
     AgentId, Backend, Doorbell, EventId, GpuInfo, Lock, MemoryFlags, MemoryRequest, QueueHandle,
     QueueKind, QueuePriority, QueueRequest, QueueUpdate, Timeout,
 };
-use crate::config::{MAX_PRIVATE_SEGMENT, POLL_NS, QUEUE_MAX_PACKETS, QUEUE_MIN_PACKETS};
+use crate::config::{
+    MAX_PRIVATE_SEGMENT, POLL_NS, QUEUE_MAX_PACKETS, QUEUE_MIN_PACKETS, QUEUE_PACKETS,
+};
 use crate::mem::Block;
 use crate::queue::memory::Bell;
-use crate::queue::{Batch, Claim, Inactive, MappedRing, QueueStatus, Ring, RingError};
+use crate::queue::{Batch, Claim, Inactive, MappedRing, QueueStatus, Ring, RingError, RingMemory};
 use crate::signal::{MemoryOrder, SignalFlags, SignalHandle, SignalOps, SignalSlot};
 use crate::wire::aql::{Header, PACKET_SIZE};
 use crate::wire::queue::{AmdQueue, AmdQueueV2, HsaQueue, QueueProperties};
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -34,7 +38,6 @@ pub enum QueueType {
 }
 
 /// What queue to create.
-#[derive(Default)]
 pub struct QueueConfig {
     /// Packets: a power of two from 64 to 131072.
     pub size: u32,
@@ -48,6 +51,20 @@ pub struct QueueConfig {
     pub group_segment_size: u32,
     /// How it competes with others.
     pub priority: QueuePriority,
+}
+
+impl Default for QueueConfig {
+    /// [`QUEUE_PACKETS`] packets from many threads, no callback, no hints.
+    fn default() -> Self {
+        Self {
+            size: QUEUE_PACKETS,
+            kind: QueueType::default(),
+            error_callback: None,
+            private_segment_size: u32::MAX,
+            group_segment_size: u32::MAX,
+            priority: QueuePriority::default(),
+        }
+    }
 }
 
 impl core::fmt::Debug for QueueConfig {
@@ -119,6 +136,8 @@ pub(crate) struct QueueInner<B: Backend + ?Sized> {
     status: Lock<Option<QueueStatus>>,
     callback: Lock<Option<ErrorCallback>>,
     scratch: Lock<QueueScratch<B>>,
+    /// What dispatches need that nobody waits for any more.
+    kept: Lock<Vec<InFlight<B>>>,
     ring: QueueRing<B>,
     // After what points into them.
     _packets: Block<B>,
@@ -132,10 +151,6 @@ impl<B: Backend + ?Sized> QueueInner<B> {
 
     pub fn amd_queue(&self) -> &AmdQueue {
         self.ring.memory().amd_queue()
-    }
-
-    pub const fn ring(&self) -> &QueueRing<B> {
-        &self.ring
     }
 
     pub const fn failure_signal(&self) -> SignalHandle {
@@ -155,6 +170,26 @@ impl<B: Backend + ?Sized> QueueInner<B> {
             return None;
         }
         *self.status.lock(self.reactor.park())
+    }
+
+    /// Keeps what a dispatch needs until it is complete, or the hardware queue is gone.
+    pub fn keep(&self, flight: InFlight<B>) {
+        let park = self.reactor.park();
+        let hardware = self.hardware.lock(park);
+        if hardware.is_some() {
+            self.kept.lock(park).push(flight);
+        }
+    }
+
+    /// Frees what complete dispatches needed.
+    pub fn forget_done(&self) {
+        let mut kept = self.kept.lock(self.reactor.park());
+        if !kept.is_empty() {
+            let done: Vec<_> = kept.extract_if(.., |flight| flight.is_done()).collect();
+            // Without the lock: what goes here may be the last to hold a runtime.
+            drop(kept);
+            drop(done);
+        }
     }
 
     /// Looks at the inactive signal and does what it asks for.
@@ -182,10 +217,11 @@ impl<B: Backend + ?Sized> QueueInner<B> {
         match outcome {
             Ok(()) => {
                 // The packet processor goes on when it sees 0; the doorbell makes one look that sleeps.
+                // Under the lock, which whoever destroys the queue, and its doorbell, takes first.
                 slot.signal.store(0, MemoryOrder::Release);
-                drop(scratch);
                 let write = self.ring.write_index(MemoryOrder::Relaxed);
-                crate::queue::RingMemory::ring_doorbell(self.ring.memory(), write.wrapping_sub(1));
+                self.ring.memory().ring_doorbell(write.wrapping_sub(1));
+                drop(scratch);
             }
             Err(status) => {
                 drop(scratch);
@@ -253,6 +289,8 @@ impl<B: Backend + ?Sized> QueueInner<B> {
             }
             self.announce();
         }
+        let kept = core::mem::take(&mut *self.kept.lock(self.reactor.park()));
+        drop(kept);
     }
 }
 
@@ -334,9 +372,7 @@ impl<B: Backend + ?Sized> Queue<B> {
     ///
     /// # Errors
     /// [`QueueError::Stopped`], [`QueueError::Ring`].
-    pub fn try_claim(
-        &self,
-    ) -> Result<Claim<'_, impl crate::queue::RingMemory + use<B>>, QueueError> {
+    pub fn try_claim(&self) -> Result<Claim<'_, impl RingMemory + use<B>>, QueueError> {
         self.running()?;
         Ok(self.inner.ring.try_claim()?)
     }
@@ -348,7 +384,7 @@ impl<B: Backend + ?Sized> Queue<B> {
     pub fn claim(
         &self,
         timeout: Timeout,
-    ) -> Result<Claim<'_, impl crate::queue::RingMemory + use<B>>, QueueError> {
+    ) -> Result<Claim<'_, impl RingMemory + use<B>>, QueueError> {
         self.wait_for_space(timeout, || self.inner.ring.try_claim())
     }
 
@@ -360,7 +396,7 @@ impl<B: Backend + ?Sized> Queue<B> {
         &self,
         count: u32,
         timeout: Timeout,
-    ) -> Result<Batch<'_, impl crate::queue::RingMemory + use<B>>, QueueError> {
+    ) -> Result<Batch<'_, impl RingMemory + use<B>>, QueueError> {
         self.wait_for_space(timeout, || self.inner.ring.try_claim_batch(count))
     }
 
@@ -640,6 +676,7 @@ impl<B: Backend + ?Sized + 'static> Runtime<B> {
             status: Lock::new(None),
             callback: Lock::new(config.error_callback),
             scratch: Lock::new(QueueScratch::new(info)),
+            kept: Lock::new(Vec::new()),
             ring: Ring::new(ring),
             _packets: packets,
             _page: page,

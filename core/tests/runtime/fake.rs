@@ -291,7 +291,9 @@ fn run(queue: &AmdQueue, dispatch: &KernelDispatchPacket) -> i64 {
         // SAFETY: the tests pass an address and a number.
         unsafe {
             let [target, value] = *(dispatch.kernarg_address as *const [u64; 2]);
-            (*(target as *const AtomicU64)).fetch_add(value, Ordering::Relaxed);
+            if target != 0 {
+                (*(target as *const AtomicU64)).fetch_add(value, Ordering::Relaxed);
+            }
         }
     }
     0
@@ -324,7 +326,7 @@ impl Topology for Fake {
         let kind = match agent.0 {
             0 => AgentKind::Cpu { cores: 2 },
             1 => AgentKind::Gpu(GpuInfo {
-                isa: name("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"),
+                isa: name("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack+"),
                 wavefront_size: 64,
                 compute_units: 104,
                 simds_per_cu: 4,

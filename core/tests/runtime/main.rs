@@ -8,6 +8,7 @@
 mod fake;
 mod lifecycle;
 mod memory;
+mod programs;
 mod queues;
 mod signals;
 
@@ -33,4 +34,14 @@ fn stepped() -> (Arc<Fake>, Arc<Runtime<Fake>>) {
     let fake = Fake::step();
     let rt = Runtime::new(fake.clone(), RuntimeConfig::default()).unwrap();
     (fake, rt)
+}
+
+/// Waits for what another thread does, and fails if it does not come.
+#[track_caller]
+fn until(happened: impl Fn() -> bool) {
+    let start = std::time::Instant::now();
+    while !happened() {
+        assert!(start.elapsed().as_secs() < 10, "it never happened");
+        std::thread::yield_now();
+    }
 }

@@ -1,5 +1,5 @@
 use crate::fake::{self, Fake, GPU};
-use crate::{soon, stepped, threaded};
+use crate::{soon, stepped, threaded, until};
 use rukh_core::backend::{AgentId, Timeout};
 use rukh_core::queue::QueueStatus;
 use rukh_core::runtime::{
@@ -219,9 +219,10 @@ fn broken_packet(
         .unwrap();
     assert_eq!(ended, Some((1, 1)));
     let status = queue.status().unwrap();
-    while failure.lock().unwrap().is_empty() {
+    until(|| {
         rt.poll();
-    }
+        !failure.lock().unwrap().is_empty()
+    });
     rt.poll();
     assert_eq!(
         *failure.lock().unwrap(),

@@ -1,4 +1,4 @@
-use crate::{soon, stepped, threaded};
+use crate::{soon, stepped, threaded, until};
 use rukh_core::backend::{Clock, Timeout};
 use rukh_core::runtime::{
     Runtime, RuntimeConfig, SignalError, SystemEvent, WaitCondition, WaitHint, WaitOutcome,
@@ -148,6 +148,7 @@ fn no_wake_up_is_lost_among_many_waiters() {
     const ROUNDS: i64 = 200;
     let signals: Vec<_> = (0..WAITERS).map(|_| rt.create_signal(0).unwrap()).collect();
     let start = Barrier::new(WAITERS + 2);
+    let began = std::time::Instant::now();
     thread::scope(|scope| {
         for (at, signal) in signals.iter().enumerate() {
             let (rt, start) = (&rt, &start);
@@ -212,6 +213,10 @@ fn no_wake_up_is_lost_among_many_waiters() {
             });
         }
     });
+    assert!(
+        began.elapsed().as_secs() < 8,
+        "somebody slept to a deadline"
+    );
 }
 
 #[test]
@@ -366,9 +371,7 @@ fn handlers_are_called_by_the_thread_until_they_say_no() {
         }
         let reset = signal.wait(Condition::Eq, 3, soon(&rt)).unwrap();
         assert!(reset.is_met());
-        while values.lock().unwrap().len() <= round as usize {
-            thread::yield_now();
-        }
+        until(|| values.lock().unwrap().len() > round as usize);
     }
     signal.store(99, MemoryOrder::Release);
     thread::sleep(std::time::Duration::from_millis(5));
@@ -435,9 +438,7 @@ fn functions_are_called_in_turn() {
         }))
         .unwrap();
     }
-    while sum.load(Ordering::Acquire) != 5050 {
-        thread::yield_now();
-    }
+    until(|| sum.load(Ordering::Acquire) == 5050);
 }
 
 #[test]
@@ -457,11 +458,56 @@ fn memory_faults_reach_every_system_handler() {
         rt.call_soon(Box::new(|| {})).unwrap();
         rt.poll();
         fake.fault(0x7000);
-        while seen.load(Ordering::Acquire) != 0xe000 {
+        until(|| {
             if rt.config().spawn.is_none() {
                 rt.poll();
             }
-            thread::yield_now();
-        }
+            seen.load(Ordering::Acquire) == 0xe000
+        });
     }
+}
+
+/// One thread leads, waiting for the first signal; another follows, waiting for the second.
+fn leader_and_follower(then: impl FnOnce(&Fake, &dyn Fn(), &dyn Fn())) {
+    let fake = Fake::threaded();
+    let rt = Runtime::new(fake.clone(), sleepy()).unwrap();
+    let (first, second) = (rt.create_signal(1).unwrap(), rt.create_signal(1).unwrap());
+    let wait = |signal: &rukh_core::runtime::Signal<Fake>| {
+        let start = std::time::Instant::now();
+        let outcome = signal.wait(Condition::Eq, 0, soon(&rt)).unwrap();
+        assert_eq!(outcome, WaitOutcome::Met(0));
+        // Woken, and not come back at its deadline to find the value changed.
+        assert!(start.elapsed().as_secs() < 5, "not woken");
+    };
+    thread::scope(|scope| {
+        let leader = scope.spawn(|| wait(&first));
+        until(|| fake.waits.load(Ordering::Relaxed) != 0);
+        let follower = scope.spawn(|| wait(&second));
+        thread::sleep(std::time::Duration::from_millis(20));
+        let by_device = || fake.complete(second.get().amd_signal());
+        let by_host = || {
+            first.store(0, MemoryOrder::Release);
+            until(|| leader.is_finished());
+        };
+        then(&fake, &by_host, &by_device);
+        until(|| follower.is_finished());
+        if !leader.is_finished() {
+            by_host();
+        }
+    });
+}
+
+#[test]
+fn the_leader_wakes_a_follower_whose_signal_a_device_changed() {
+    leader_and_follower(|_, _, device| device());
+}
+
+#[test]
+fn a_leader_that_is_done_hands_the_lead_to_a_follower() {
+    leader_and_follower(|fake, host, device| {
+        let waits = fake.waits.load(Ordering::Relaxed);
+        host();
+        until(|| fake.waits.load(Ordering::Relaxed) != waits);
+        device();
+    });
 }

@@ -2,6 +2,7 @@
 
 mod fake;
 mod faults;
+mod machine_code;
 mod packets;
 mod rig;
 mod scheduling;

@@ -37,7 +37,14 @@ pub fn disasm(file: &Path) -> Result<(), String> {
         writeln!(out, "{name}: {isa}")?;
         for segment in object.segments().as_slice() {
             if segment.executable {
-                section(&mut out, segment.address, segment.data, arch, lanes, &labels)?;
+                section(
+                    &mut out,
+                    segment.address,
+                    segment.data,
+                    arch,
+                    lanes,
+                    &labels,
+                )?;
             }
         }
         out.flush()

@@ -116,7 +116,9 @@ impl RunOptions {
                 Long("grid") => options.grid = Some(extent(&string(parser)?, "--grid")?),
                 Long("group") => options.group = Some(extent(&string(parser)?, "--group")?),
                 Long("arg") => options.args.push(Argument::parse(&string(parser)?)?),
-                Long("dynamic-lds") => options.dynamic_lds = number(&string(parser)?, "--dynamic-lds")?,
+                Long("dynamic-lds") => {
+                    options.dynamic_lds = number(&string(parser)?, "--dynamic-lds")?
+                }
                 Long("print") => {
                     let value = string(parser)?;
                     let (index, count) = value
@@ -161,7 +163,10 @@ fn number<T: std::str::FromStr>(value: &str, option: &str) -> Result<T, String> 
 }
 
 /// `X[,Y,Z]`; what is not given is 1.
-fn extent<T: std::str::FromStr + From<u8> + Copy>(value: &str, option: &str) -> Result<[T; 3], String> {
+fn extent<T: std::str::FromStr + From<u8> + Copy>(
+    value: &str,
+    option: &str,
+) -> Result<[T; 3], String> {
     let mut out = [T::from(1); 3];
     let parts: Vec<&str> = value.split(',').collect();
     if parts.len() > 3 {
@@ -199,8 +204,16 @@ mod tests {
     fn what_is_wrong_is_named() {
         assert!(parse("fly").unwrap_err().contains("fly"));
         assert!(parse("run").unwrap_err().contains("file"));
-        assert!(parse("run k.co --grid 1,2,3,4").unwrap_err().contains("--grid"));
-        assert!(parse("run k.co --group 70000").unwrap_err().contains("70000"));
+        assert!(
+            parse("run k.co --grid 1,2,3,4")
+                .unwrap_err()
+                .contains("--grid")
+        );
+        assert!(
+            parse("run k.co --group 70000")
+                .unwrap_err()
+                .contains("70000")
+        );
         assert!(parse("run k.co --what").unwrap_err().contains("--what"));
         assert!(parse("disasm a b").is_err());
     }

@@ -191,7 +191,8 @@ impl Argument {
                         let path = init
                             .strip_prefix("file:")
                             .ok_or_else(|| wrong("the initial contents are not known"))?;
-                        let bytes = std::fs::read(path).map_err(|e| wrong(&format!("{path}: {e}")))?;
+                        let bytes =
+                            std::fs::read(path).map_err(|e| wrong(&format!("{path}: {e}")))?;
                         if bytes.len() != size {
                             return Err(wrong(&format!(
                                 "{path} has {} bytes, the buffer {size}",

@@ -59,7 +59,12 @@ pub(crate) type Lowered = Result<MicroOp, &'static str>;
 
 /// Makes the micro-op of an instruction.
 pub(crate) fn lower(arch: Arch, level: Level, inst: &Inst, pc: u64, page: &mut Page) -> MicroOp {
-    let mut cx = Cx { arch, level, page, pc };
+    let mut cx = Cx {
+        arch,
+        level,
+        page,
+        pc,
+    };
     let mut micro = try_lower(&mut cx, inst).unwrap_or_else(|what| {
         let mut micro = MicroOp::undecoded(0);
         let mnemonic = inst.op.row().mnemonic_on(arch);
@@ -79,7 +84,12 @@ pub(crate) fn lower(arch: Arch, level: Level, inst: &Inst, pc: u64, page: &mut P
 /// What about it is not supported.
 pub fn check(arch: Arch, inst: &Inst) -> Result<(), &'static str> {
     let mut page = Page::empty(0);
-    let mut cx = Cx { arch, level: Level::Baseline, page: &mut page, pc: 0 };
+    let mut cx = Cx {
+        arch,
+        level: Level::Baseline,
+        page: &mut page,
+        pc: 0,
+    };
     try_lower(&mut cx, inst).map(|_| ())
 }
 
@@ -140,14 +150,18 @@ pub fn supported(op: Op, arch: Arch) -> bool {
     }
     match row.format {
         Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk => salu::lookup(op).is_some(),
-        Format::Sopp => salu::sopp::branch(op).or_else(|| salu::sopp::lookup(op)).is_some(),
+        Format::Sopp => salu::sopp::branch(op)
+            .or_else(|| salu::sopp::lookup(op))
+            .is_some(),
         Format::Smem => smem::supported(op),
         Format::Vop1
         | Format::Vop2
         | Format::Vopc
         | Format::Vop3
         | Format::Vop3p
-        | Format::Vopd => lane::supported(op) || super::valu::handler(op, Level::Baseline).is_some(),
+        | Format::Vopd => {
+            lane::supported(op) || super::valu::handler(op, Level::Baseline).is_some()
+        }
         Format::Ds => ds::supported(op),
         Format::Flat | Format::Global | Format::Scratch => flat::supported(op),
         Format::Mubuf | Format::Mtbuf => buffer::supported(op),

@@ -370,9 +370,8 @@ pub(super) mod ops {
         }
     }
 
-    /// A sum or product of two f16 rounds correctly through f32, which has 24 >= 2 * 11 + 2 bits. In a fused
-    /// operation the f64 sum differs from the exact one only where the smaller term is more than 2^40 below the
-    /// larger, and no f16 is small enough to be that far below a tie of finite f16 results.
+    /// A sum or product of two f16 rounds correctly through f32, which has 24 >= 2 * 11 + 2 bits. A fused sum of
+    /// an exact product and an addend is rounded to odd in f32 first.
     impl HostFormat for F16 {
         #[inline(always)]
         fn add(x: u16, y: u16) -> u16 {
@@ -384,8 +383,13 @@ pub(super) mod ops {
         }
         #[inline(always)]
         fn fma<H: Host>(x: u16, y: u16, z: u16) -> u16 {
+            // Products have 22 bits, and everything here is a multiple of 2^-48 below 2^33: two-sum is exact.
             let product = float::f16_to_f32(x) * float::f16_to_f32(y);
-            float::f64_to_f16(product as f64 + float::f16_to_f32(z) as f64)
+            let addend = float::f16_to_f32(z);
+            let sum = product + addend;
+            let part = sum - product;
+            let error = (product - (sum - part)) + (addend - part);
+            float::f32_to_f16(float::odd_f32(sum, error))
         }
     }
 

@@ -130,7 +130,7 @@ pub(super) fn f32_to_f16_toward_zero(x: u32) -> u16 {
     let magnitude = x & 0x7fff_ffff;
     let normal = magnitude.wrapping_sub(0x3800_0000) >> 13;
     // Subnormal results count in units of 2^-24, which the product makes whole; the conversion truncates.
-    let small = (f32::from_bits(magnitude) * 16777216.0) as i32 as u32;
+    let small = f32_to_i32(f32::from_bits(magnitude) * 16777216.0) as u32;
     let finite = if magnitude < 0x3880_0000 {
         small
     } else {
@@ -181,4 +181,28 @@ pub(super) fn f32_to_u8(x: f32, round: Round) -> u8 {
 #[inline(always)]
 pub(super) fn f64_to_f32(x: u64) -> u32 {
     (f64::from_bits(x) as f32).to_bits()
+}
+
+/// f32 to i32, truncated, saturating; zero for NaN. As `as`, in a form that vectorises.
+#[inline(always)]
+pub(super) fn f32_to_i32(x: f32) -> i32 {
+    const LIMIT: f32 = 2147483648.0;
+    let fits = (-LIMIT..LIMIT).contains(&x);
+    let inside = if fits { x } else { 0.0 };
+    // SAFETY: the value is in range.
+    let result = unsafe { inside.to_int_unchecked::<i32>() };
+    let result = if x >= LIMIT { i32::MAX } else { result };
+    if x < -LIMIT { i32::MIN } else { result }
+}
+
+/// f32 to u32, truncated, saturating; zero for NaN. As `as`, in a form that vectorises.
+#[inline(always)]
+pub(super) fn f32_to_u32(x: f32) -> u32 {
+    const HALF: f32 = 2147483648.0;
+    let high = x >= HALF;
+    let rest = f32_to_i32(if high { x - HALF } else { x });
+    let rest = if rest < 0 { 0 } else { rest as u32 };
+    // Saturated low parts are all ones but the top bit.
+    let result = if high { rest | 1 << 31 } else { rest };
+    if x >= 2.0 * HALF { u32::MAX } else { result }
 }

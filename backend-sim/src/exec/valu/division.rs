@@ -11,9 +11,9 @@ use super::float::{
     F16, F32, F64, Format, default_nan, flush_if, is_infinite, is_nan, is_negative, is_subnormal,
     is_zero, magnitude, nan_result, quiet,
 };
-use super::lanes::{Lane, build, carry3, lane_of, lanes, map2, map3};
+use super::lanes::{Lane, build, carry3, lane_of, lanes, map1, map2, map3};
 use super::levels::Host;
-use super::mode::Round;
+use super::mode::{Denorm, Round};
 use super::soft;
 
 /// The constants of the division steps for one format.
@@ -118,24 +118,46 @@ fn scale<F: Divisible>(x: F::Bits, denominator: F::Bits, numerator: F::Bits) -> 
     (by(if n <= F::TINY { F::SCALE } else { 0 }), false)
 }
 
+/// Whether `v_div_scale` leaves a quotient of these alone: both near enough to one.
+#[inline(always)]
+fn is_middling<F: Divisible>(d: F::Bits, n: F::Bits) -> bool {
+    let inside = |x: F::Bits| {
+        let magnitude = F::to_u64(magnitude::<F>(x));
+        let least = ((bias::<F>() - F::LARGE / 2 + 1) as u64) << F::FRACTION;
+        let range = ((F::LARGE - 1) as u64) << F::FRACTION;
+        F::from_u64(magnitude.wrapping_sub(least)) < F::from_u64(range)
+    };
+    inside(d) & inside(n)
+}
+
 /// `v_div_scale`: sources are the operand to scale, denominator and numerator. Returns the lanes to scale back.
 #[inline(always)]
 pub(super) unsafe fn div_scale<F: Divisible>(args: &VArgs) -> u64 {
+    let (n, [x, d, num]) = (lanes(args), args.src);
+    let mut odd = F::denorm(args.mode).flush_in as u32;
+    // SAFETY: the caller keeps the contract for the format.
+    unsafe {
+        for i in 0..n {
+            let (d, num) = (F::Bits::get(d, i, n), F::Bits::get(num, i, n));
+            odd |= !is_middling::<F>(d, num) as u32 | is_nan::<F>(F::Bits::get(x, i, n)) as u32;
+        }
+        if odd == 0 {
+            map1(args, |x: F::Bits| x)
+        } else {
+            div_scale_odd::<F>(args)
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn div_scale_odd<F: Divisible>(args: &VArgs) -> u64 {
     let flush = F::denorm(args.mode).flush_in;
     // SAFETY: the caller keeps the contract for the format.
     unsafe {
         carry3(args, |x: F::Bits, d: F::Bits, n: F::Bits| {
             let [x, d, n] = [x, d, n].map(|v| flush_if::<F>(flush, v));
-            // Nothing to scale, for operands that are neither large nor small.
-            let middle = |v: F::Bits| {
-                (bias::<F>() - F::LARGE / 2 + 1..bias::<F>() + F::LARGE / 2)
-                    .contains(&field::<F>(v))
-            };
-            if middle(d) & middle(n) & !is_nan::<F>(x) {
-                (x, false)
-            } else {
-                scale::<F>(x, d, n)
-            }
+            scale::<F>(x, d, n)
         })
     }
 }
@@ -206,6 +228,30 @@ fn fixed<F: Format>(d: F::Bits, n: F::Bits) -> Option<F::Bits> {
 /// `v_div_fixup`: sources are the quotient, denominator and numerator.
 #[inline(always)]
 pub(super) unsafe fn div_fixup<F: Divisible>(args: &VArgs) -> u64 {
+    let (n, [q, d, num]) = (lanes(args), args.src);
+    let Denorm {
+        flush_in,
+        flush_out,
+    } = F::denorm(args.mode);
+    let mut odd = (flush_in | flush_out) as u32;
+    // SAFETY: the caller keeps the contract for the format.
+    unsafe {
+        for i in 0..n {
+            let (d, num) = (F::Bits::get(d, i, n), F::Bits::get(num, i, n));
+            odd |= !is_middling::<F>(d, num) as u32 | is_nan::<F>(F::Bits::get(q, i, n)) as u32;
+        }
+        if odd != 0 {
+            return div_fixup_odd::<F>(args);
+        }
+        map3(args, |q: F::Bits, d: F::Bits, n: F::Bits| {
+            magnitude::<F>(q) | ((d ^ n) & F::SIGN)
+        })
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn div_fixup_odd<F: Divisible>(args: &VArgs) -> u64 {
     let env = Env::of::<F>(args);
     // SAFETY: the caller keeps the contract for the format.
     unsafe {

@@ -102,107 +102,94 @@ pub(super) unsafe fn dot2_bf16_bf16(args: &VArgs) -> u64 {
     }
 }
 
+/// Field `i` of `BITS` bits, sign-extended if `SIGNED`.
 #[inline(always)]
-fn finish_i32(sum: i64, clamp: bool) -> i32 {
-    if clamp {
-        sum.clamp(i32::MIN as i64, i32::MAX as i64) as i32
-    } else {
-        sum as i32
-    }
-}
-
-#[inline(always)]
-fn finish_u32(sum: u64, clamp: bool) -> u32 {
-    if clamp {
-        sum.min(u32::MAX as u64) as u32
-    } else {
-        sum as u32
-    }
-}
-
-/// Field `i` of `BITS` bits, sign-extended if asked for.
-#[inline(always)]
-fn field<const BITS: u32>(x: u32, i: u32, signed: bool) -> i32 {
+fn field<const BITS: u32, const SIGNED: bool>(x: u32, i: u32) -> i32 {
     let up = x << (32 - BITS - BITS * i);
-    if signed {
+    if SIGNED {
         (up as i32) >> (32 - BITS)
     } else {
         (up >> (32 - BITS)) as i32
     }
 }
 
-/// A dot product of the `32 / BITS` fields of two dwords.
+/// The sum of products of the fields of two dwords, and `c`, modulo 2^32.
 #[inline(always)]
-unsafe fn fields<const BITS: u32>(
-    args: &VArgs,
-    signed_a: bool,
-    signed_b: bool,
-    signed_sum: bool,
-) -> u64 {
-    let clamp = args.clamp;
-    let products = |a: u32, b: u32| {
-        let mut sum = 0;
-        let mut i = 0;
-        while i < 32 / BITS {
-            // Two 16-bit fields of unsigned type reach beyond i32.
-            sum += field::<BITS>(a, i, signed_a) as i64 * field::<BITS>(b, i, signed_b) as i64;
-            i += 1;
-        }
-        sum
-    };
+fn wrapping<const BITS: u32, const A: bool, const B: bool>(a: u32, b: u32, c: u32) -> u32 {
+    (0..32 / BITS).fold(c, |sum, i| {
+        let product = field::<BITS, A>(a, i).wrapping_mul(field::<BITS, B>(b, i));
+        sum.wrapping_add(product as u32)
+    })
+}
+
+/// The sum of products of the fields of two dwords.
+#[inline(always)]
+fn exact<const BITS: u32, const A: bool, const B: bool>(a: u32, b: u32) -> i64 {
+    // Two products of unsigned 16-bit fields reach beyond i32.
+    (0..32 / BITS).fold(0, |sum, i| {
+        sum + field::<BITS, A>(a, i) as i64 * field::<BITS, B>(b, i) as i64
+    })
+}
+
+/// A dot product with a signed accumulator.
+#[inline(always)]
+unsafe fn signed<const BITS: u32, const A: bool, const B: bool>(args: &VArgs) -> u64 {
     // SAFETY: the caller keeps the contract for dwords.
     unsafe {
-        if signed_sum {
+        if args.clamp {
+            let (min, max) = (i32::MIN as i64, i32::MAX as i64);
             map3(args, |a: u32, b: u32, c: i32| {
-                finish_i32(c as i64 + products(a, b), clamp)
+                (c as i64 + exact::<BITS, A, B>(a, b)).clamp(min, max) as i32
             })
         } else {
-            map3(args, |a: u32, b: u32, c: u32| {
-                finish_u32((c as i64 + products(a, b)) as u64, clamp)
-            })
+            map3(args, wrapping::<BITS, A, B>)
         }
     }
 }
 
+/// A dot product of unsigned fields and accumulator.
 #[inline(always)]
-pub(super) unsafe fn dot2_i32(args: &VArgs) -> u64 {
-    // SAFETY: the caller's contract.
-    unsafe { fields::<16>(args, true, true, true) }
+unsafe fn unsigned<const BITS: u32>(args: &VArgs) -> u64 {
+    // SAFETY: the caller keeps the contract for dwords.
+    unsafe {
+        if args.clamp {
+            let max = u32::MAX as i64;
+            map3(args, |a: u32, b: u32, c: u32| {
+                (c as i64 + exact::<BITS, false, false>(a, b)).min(max) as u32
+            })
+        } else {
+            map3(args, wrapping::<BITS, false, false>)
+        }
+    }
 }
 
-#[inline(always)]
-pub(super) unsafe fn dot2_u32(args: &VArgs) -> u64 {
-    // SAFETY: the caller's contract.
-    unsafe { fields::<16>(args, false, false, false) }
-}
+/// The integer dot products, by width and signedness of the fields.
+pub(super) mod integer {
+    use super::*;
 
-#[inline(always)]
-pub(super) unsafe fn dot4_i32(args: &VArgs) -> u64 {
-    // SAFETY: the caller's contract.
-    unsafe { fields::<8>(args, true, true, true) }
-}
+    #[inline(always)]
+    pub(in super::super) unsafe fn i<const BITS: u32>(args: &VArgs) -> u64 {
+        // SAFETY: the caller's contract.
+        unsafe { signed::<BITS, true, true>(args) }
+    }
 
-#[inline(always)]
-pub(super) unsafe fn dot4_u32(args: &VArgs) -> u64 {
-    // SAFETY: the caller's contract.
-    unsafe { fields::<8>(args, false, false, false) }
-}
+    #[inline(always)]
+    pub(in super::super) unsafe fn u<const BITS: u32>(args: &VArgs) -> u64 {
+        // SAFETY: the caller's contract.
+        unsafe { unsigned::<BITS>(args) }
+    }
 
-#[inline(always)]
-pub(super) unsafe fn dot8_i32(args: &VArgs) -> u64 {
-    // SAFETY: the caller's contract.
-    unsafe { fields::<4>(args, true, true, true) }
-}
-
-#[inline(always)]
-pub(super) unsafe fn dot8_u32(args: &VArgs) -> u64 {
-    // SAFETY: the caller's contract.
-    unsafe { fields::<4>(args, false, false, false) }
-}
-
-/// The signedness of each factor comes with the instruction: bit 0 and 1 of `imm`.
-#[inline(always)]
-pub(super) unsafe fn dot_iu<const BITS: u32>(args: &VArgs) -> u64 {
-    // SAFETY: the caller's contract.
-    unsafe { fields::<BITS>(args, args.imm & 1 != 0, args.imm & 2 != 0, true) }
+    /// The signedness of each factor comes with the instruction: bits 0 and 1 of `imm`.
+    #[inline(always)]
+    pub(in super::super) unsafe fn iu<const BITS: u32>(args: &VArgs) -> u64 {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match args.imm & 3 {
+                0 => signed::<BITS, false, false>(args),
+                1 => signed::<BITS, true, false>(args),
+                2 => signed::<BITS, false, true>(args),
+                _ => signed::<BITS, true, true>(args),
+            }
+        }
+    }
 }

@@ -213,18 +213,33 @@ pub(super) fn f32_to_f16(x: f32) -> u16 {
     result as u16 | ((bits >> 16) & 0x8000) as u16
 }
 
-/// f64 to f32 rounded to odd: rounding the result again to a format of at most 22 significant bits gives what one
-/// rounding would have given.
+/// `near + error` rounded to odd, where `near` is the sum rounded to nearest: rounding the result again to a format
+/// of at most 22 significant bits gives what one rounding would have given. A NaN error means no error.
 #[inline(always)]
-pub(super) fn f64_to_f32_odd(x: f64) -> f32 {
-    let near = x as f32;
-    let error = x - near as f64;
+pub(super) fn odd_f32(near: f32, error: f32) -> f32 {
     let bits = near.to_bits();
     let inexact = (error > 0.0) | (error < 0.0);
     let away = (error > 0.0) == (bits >> 31 == 0);
     let step = if away { 1u32 } else { u32::MAX };
     let step = if inexact & (bits & 1 == 0) { step } else { 0 };
     f32::from_bits(bits.wrapping_add(step))
+}
+
+/// f64 to f32 rounded to odd.
+#[inline(always)]
+pub(super) fn f64_to_f32_odd(x: f64) -> f32 {
+    let near = x as f32;
+    let error = x - near as f64;
+    // Only the sign of the error matters, which a conversion might lose to underflow.
+    let sign = if error > 0.0 { 1.0 } else { -1.0 };
+    odd_f32(
+        near,
+        if (error > 0.0) | (error < 0.0) {
+            sign
+        } else {
+            0.0
+        },
+    )
 }
 
 /// f64 to f16, rounded once to nearest even. The bits of NaNs are those of the conversions in between.

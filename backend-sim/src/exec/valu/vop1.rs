@@ -127,10 +127,10 @@ handlers! {
     v_mov_b64 => map1(args, |x: u64| x);
     v_cvt_i32_f64 => map1(args, |x: f64| x as i32);
     v_cvt_u32_f64 => map1(args, |x: f64| x as u32);
-    v_cvt_i32_f32 => map1(args, |x: f32| x as i32);
-    v_cvt_u32_f32 => map1(args, |x: f32| x as u32);
-    v_cvt_rpi_i32_f32 => map1(args, |x: f32| (x + 0.5).floor() as i32);
-    v_cvt_flr_i32_f32 => map1(args, |x: f32| x.floor() as i32);
+    v_cvt_i32_f32 => map1(args, convert::f32_to_i32);
+    v_cvt_u32_f32 => map1(args, convert::f32_to_u32);
+    v_cvt_rpi_i32_f32 => map1(args, |x: f32| convert::f32_to_i32((x + 0.5).floor()));
+    v_cvt_flr_i32_f32 => map1(args, |x: f32| convert::f32_to_i32(x.floor()));
     v_cvt_u16_f16 => map1(args, |x: u16| f16_to_f32(x) as u16);
     v_cvt_i16_f16 => map1(args, |x: u16| f16_to_f32(x) as i16);
     v_cvt_norm_i16_f16 => map1(args, |x: u16| convert::snorm16(f16_to_f32(x)));

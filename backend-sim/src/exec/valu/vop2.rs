@@ -73,68 +73,48 @@ unsafe fn carrying<H: Host>(
     }
 }
 
-/// Whether a legacy product is zero whatever the other factor.
+/// The factors of a legacy product, in which zero times anything is zero, NaN and infinity included: where one is
+/// zero both become zeros, whose product has the sign of `sign`.
 #[inline(always)]
-fn zero_factor(x: u32, y: u32) -> bool {
-    is_zero::<F32>(x) | is_zero::<F32>(y)
+unsafe fn legacy_factors(args: &VArgs, env: Env, sign: impl Fn(usize) -> u32) -> [[u32; 64]; 2] {
+    let mut factors = [[0; 64]; 2];
+    let zero = |x: u32| is_zero::<F32>(flush_if::<F32>(env.denorm.flush_in, x));
+    for i in 0..lanes(args) {
+        // SAFETY: the caller keeps the contract for f32.
+        let (x, y) = unsafe { (*args.src[0].add(i), *args.src[1].add(i)) };
+        let none = zero(x) | zero(y);
+        factors[0][i & 63] = if none { sign(i) } else { x };
+        factors[1][i & 63] = if none { 0 } else { y };
+    }
+    factors
 }
 
-/// `v_mul_legacy_f32`: NaN or infinity times zero is zero too.
+/// `v_mul_legacy_f32`: a product with a zero factor is plus zero.
 #[inline(always)]
 unsafe fn mul_legacy(args: &VArgs) -> u64 {
-    let flush = F32::denorm(args.mode);
-    // The zero rule comes before NaN, so lanes with a zero factor multiply zeros.
-    // SAFETY: the caller keeps the contract for f32.
+    // SAFETY: the caller keeps the contract for f32; the factors are rows of 64 lanes.
     unsafe {
-        let mut clean = [[0u32; 64]; 2];
-        let n = lanes(args);
-        for i in 0..n {
-            let (x, y) = (*args.src[0].add(i), *args.src[1].add(i));
-            let zero = zero_factor(
-                flush_if::<F32>(flush.flush_in, x),
-                flush_if::<F32>(flush.flush_in, y),
-            );
-            clean[0][i] = if zero { 0 } else { x };
-            clean[1][i] = if zero { 0 } else { y };
-        }
-        let args = VArgs {
-            src: [clean[0].as_ptr(), clean[1].as_ptr(), args.src[2]],
-            ..*args
-        };
-        mul::<F32>(&args)
+        let [x, y] = &legacy_factors(args, Env::of::<F32>(args), |_| 0);
+        let src = [x.as_ptr(), y.as_ptr(), args.src[2]];
+        mul::<F32>(&VArgs { src, ..*args })
     }
 }
 
-/// `v_fma_legacy_f32`, `v_mad_legacy_f32`: a product with a zero factor is zero, and the result then the addend.
+/// `v_fma_legacy_f32`, `v_mad_legacy_f32`: a product with a zero factor leaves the addend as it is.
 #[inline(always)]
 unsafe fn fma_legacy<H: Host>(args: &VArgs, fused: bool) -> u64 {
-    let flush = F32::denorm(args.mode);
-    // SAFETY: the caller keeps the contract for f32.
+    let env = Env::of::<F32>(args);
+    let env = if fused { env } else { env.flushing() };
+    // SAFETY: the caller keeps the contract for f32; the factors are rows of 64 lanes.
     unsafe {
-        let mut clean = [[0u32; 64]; 2];
-        let n = lanes(args);
-        for i in 0..n {
-            let (x, y, z) = (
-                *args.src[0].add(i),
-                *args.src[1].add(i),
-                *args.src[2].add(i),
-            );
-            let zero = zero_factor(
-                flush_if::<F32>(flush.flush_in, x),
-                flush_if::<F32>(flush.flush_in, y),
-            );
-            // A zero of the addend's sign leaves it as it is, a zero addend too.
-            clean[0][i] = if zero { z & 0x8000_0000 } else { x };
-            clean[1][i] = if zero { 0 } else { y };
-        }
-        let args = VArgs {
-            src: [clean[0].as_ptr(), clean[1].as_ptr(), args.src[2]],
-            ..*args
-        };
+        // A zero of the addend's own sign changes no addend.
+        let [x, y] = &legacy_factors(args, env, |i| *args.src[2].add(i) & F32::SIGN);
+        let src = [x.as_ptr(), y.as_ptr(), args.src[2]];
+        let args = VArgs { src, ..*args };
         if fused {
             fma::<F32, H>(&args)
         } else {
-            mad::<F32>(&args, Env::of::<F32>(&args).flushing())
+            mad::<F32>(&args, env)
         }
     }
 }
@@ -232,9 +212,9 @@ handlers! {
     v_subbrev_co_u32 => carrying::<H>(args, 0, |c, x, y| sub_borrow(c, y, x));
 
     v_dot2c_f32_f16 | v_dot2acc_f32_f16 | v_dot2_f32_f16 => dot::dot2_f32_f16::<H>(args);
-    v_dot2c_i32_i16 | v_dot2_i32_i16 => dot::dot2_i32(args);
-    v_dot4c_i32_i8 | v_dot4_i32_i8 => dot::dot4_i32(args);
-    v_dot8c_i32_i4 | v_dot8_i32_i4 => dot::dot8_i32(args);
+    v_dot2c_i32_i16 | v_dot2_i32_i16 => dot::integer::i::<16>(args);
+    v_dot4c_i32_i8 | v_dot4_i32_i8 => dot::integer::i::<8>(args);
+    v_dot8c_i32_i4 | v_dot8_i32_i4 => dot::integer::i::<4>(args);
     v_pk_fmac_f16 | v_pk_fma_f16 => arith::packed::<3>(
         args,
         |[x, y, z]| F16::fma::<H>(x, y, z),

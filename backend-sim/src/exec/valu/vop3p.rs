@@ -190,10 +190,10 @@ handlers! {
     v_pk_mov_b32 => map2(args, |x: u32, y: u32| [x, y]);
     v_fma_mixlo_f16 | v_fma_mixhi_f16 => fma_mix_f16::<H>(args);
     v_mad_mixlo_f16 | v_mad_mixhi_f16 => mad_mix_f16(args);
-    v_dot2_u32_u16 => dot::dot2_u32(args);
-    v_dot4_u32_u8 => dot::dot4_u32(args);
-    v_dot8_u32_u4 => dot::dot8_u32(args);
-    v_dot4_i32_iu8 => dot::dot_iu::<8>(args);
-    v_dot8_i32_iu4 => dot::dot_iu::<4>(args);
+    v_dot2_u32_u16 => dot::integer::u::<16>(args);
+    v_dot4_u32_u8 => dot::integer::u::<8>(args);
+    v_dot8_u32_u4 => dot::integer::u::<4>(args);
+    v_dot4_i32_iu8 => dot::integer::iu::<8>(args);
+    v_dot8_i32_iu4 => dot::integer::iu::<4>(args);
     v_dot2_f32_bf16 => dot::dot2_f32_bf16::<H>(args);
 }

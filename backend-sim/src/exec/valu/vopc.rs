@@ -1,5 +1,8 @@
 //! VOPC: compares into a lane mask. `v_cmpx` computes the same mask and writes EXEC, which is the caller's part.
 
+// A negated comparison is what these instructions are for: it holds for NaN.
+#![allow(clippy::neg_cmp_op_on_partial_ord)]
+
 use super::VArgs;
 use super::float::{
     F16, F32, F64, Format, f16_to_f32, flush_if, is_infinite, is_nan, is_negative, is_subnormal,
@@ -88,8 +91,8 @@ handlers! {
     v_cmp_gt_f16 | v_cmpx_gt_f16 => f16::<H>(args, |x, y| x > y);
     v_cmp_lg_f16 | v_cmpx_lg_f16 => f16::<H>(args, |x, y| (x < y) | (x > y));
     v_cmp_ge_f16 | v_cmpx_ge_f16 => f16::<H>(args, |x, y| x >= y);
-    v_cmp_o_f16 | v_cmpx_o_f16 => f16::<H>(args, |x, y| (x == x) & (y == y));
-    v_cmp_u_f16 | v_cmpx_u_f16 => f16::<H>(args, |x, y| (x != x) | (y != y));
+    v_cmp_o_f16 | v_cmpx_o_f16 => f16::<H>(args, |x, y| !x.is_nan() & !y.is_nan());
+    v_cmp_u_f16 | v_cmpx_u_f16 => f16::<H>(args, |x, y| x.is_nan() | y.is_nan());
     v_cmp_nge_f16 | v_cmpx_nge_f16 => f16::<H>(args, |x, y| !(x >= y));
     v_cmp_nlg_f16 | v_cmpx_nlg_f16 => f16::<H>(args, |x, y| !((x < y) | (x > y)));
     v_cmp_ngt_f16 | v_cmpx_ngt_f16 => f16::<H>(args, |x, y| !(x > y));
@@ -103,8 +106,8 @@ handlers! {
     v_cmp_gt_f32 | v_cmpx_gt_f32 => f32::<H>(args, |x, y| x > y);
     v_cmp_lg_f32 | v_cmpx_lg_f32 => f32::<H>(args, |x, y| (x < y) | (x > y));
     v_cmp_ge_f32 | v_cmpx_ge_f32 => f32::<H>(args, |x, y| x >= y);
-    v_cmp_o_f32 | v_cmpx_o_f32 => f32::<H>(args, |x, y| (x == x) & (y == y));
-    v_cmp_u_f32 | v_cmpx_u_f32 => f32::<H>(args, |x, y| (x != x) | (y != y));
+    v_cmp_o_f32 | v_cmpx_o_f32 => f32::<H>(args, |x, y| !x.is_nan() & !y.is_nan());
+    v_cmp_u_f32 | v_cmpx_u_f32 => f32::<H>(args, |x, y| x.is_nan() | y.is_nan());
     v_cmp_nge_f32 | v_cmpx_nge_f32 => f32::<H>(args, |x, y| !(x >= y));
     v_cmp_nlg_f32 | v_cmpx_nlg_f32 => f32::<H>(args, |x, y| !((x < y) | (x > y)));
     v_cmp_ngt_f32 | v_cmpx_ngt_f32 => f32::<H>(args, |x, y| !(x > y));
@@ -118,8 +121,8 @@ handlers! {
     v_cmp_gt_f64 | v_cmpx_gt_f64 => f64::<H>(args, |x, y| x > y);
     v_cmp_lg_f64 | v_cmpx_lg_f64 => f64::<H>(args, |x, y| (x < y) | (x > y));
     v_cmp_ge_f64 | v_cmpx_ge_f64 => f64::<H>(args, |x, y| x >= y);
-    v_cmp_o_f64 | v_cmpx_o_f64 => f64::<H>(args, |x, y| (x == x) & (y == y));
-    v_cmp_u_f64 | v_cmpx_u_f64 => f64::<H>(args, |x, y| (x != x) | (y != y));
+    v_cmp_o_f64 | v_cmpx_o_f64 => f64::<H>(args, |x, y| !x.is_nan() & !y.is_nan());
+    v_cmp_u_f64 | v_cmpx_u_f64 => f64::<H>(args, |x, y| x.is_nan() | y.is_nan());
     v_cmp_nge_f64 | v_cmpx_nge_f64 => f64::<H>(args, |x, y| !(x >= y));
     v_cmp_nlg_f64 | v_cmpx_nlg_f64 => f64::<H>(args, |x, y| !((x < y) | (x > y)));
     v_cmp_ngt_f64 | v_cmpx_ngt_f64 => f64::<H>(args, |x, y| !(x > y));

@@ -122,6 +122,8 @@ pub(super) fn flat(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         *slot = match desc.field {
             Field::Addr if vaddr => Operand::Vgpr(bits(high, 0, 8) as u8),
             Field::Data => data(bits(high, 8, 8), acc),
+            // A load that goes to LDS has no data register.
+            Field::Dst if mods.lds => Operand::None,
             Field::Dst => data(bits(high, 24, 8), acc),
             Field::Ret if mods.cache.glc() => data(bits(high, 24, 8), acc),
             Field::Saddr => saddr.map_or(Operand::None, |register| aligned(register, desc.ty)),

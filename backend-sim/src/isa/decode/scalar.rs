@@ -93,7 +93,7 @@ pub(super) fn smem(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         if imm {
             mods.offset = signed(high, 21);
         }
-        mods.soffset_en = soffset_en;
+        mods.soffset_en = soffset_en && imm;
         mods.cache = Cache(bit(word, 16) as u8 * Cache::GLC);
     } else if arch.is_gfx12_plus() {
         soffset = Some(bits(high, 25, 7));
@@ -111,6 +111,9 @@ pub(super) fn smem(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     }
     if !op.row().has(Field::Soffset) {
         mods = Mods::default();
+    }
+    if !op.row().has(Field::Dst) && !op.row().has(Field::Data) {
+        mods.cache = Cache::default();
     }
     let mut operands = [Operand::None; 8];
     for (slot, desc) in operands.iter_mut().zip(op.row().operands()) {

@@ -54,12 +54,12 @@ Sop2 {
     s_lshl2_add_u32      0x2f  0x2f   0x2f  0x0f  0x0f  (d:U32 a:U32 b:U32);
     s_lshl3_add_u32      0x30  0x30   0x30  0x10  0x10  (d:U32 a:U32 b:U32);
     s_lshl4_add_u32      0x31  0x31   0x31  0x11  0x11  (d:U32 a:U32 b:U32);
-    s_pack_ll_b32_b16    0x32  0x32   0x32  0x32  0x32  (d:B32 a:B16 b:B16);
-    s_pack_lh_b32_b16    0x33  0x33   0x33  0x33  0x33  (d:B32 a:B16 b:B32);
-    s_pack_hh_b32_b16    0x34  0x34   0x34  0x34  0x34  (d:B32 a:B32 b:B32);
+    s_pack_ll_b32_b16    0x32  0x32   0x32  0x32  0x32  (d:B32 a:U32 b:U32);
+    s_pack_lh_b32_b16    0x33  0x33   0x33  0x33  0x33  (d:B32 a:U32 b:U32);
+    s_pack_hh_b32_b16    0x34  0x34   0x34  0x34  0x34  (d:B32 a:U32 b:U32);
 
     // since gfx11
-    s_pack_hl_b32_b16    -     -      -     0x35  0x35  (d:B32 a:B32 b:B16);
+    s_pack_hl_b32_b16    -     -      -     0x35  0x35  (d:B32 a:U32 b:U32);
 
     // since gfx12
     s_add_f32            -     -      -     -     0x40  (d:F32 a:F32 b:F32);

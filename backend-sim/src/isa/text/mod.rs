@@ -90,7 +90,7 @@ impl Text<'_> {
         let operands = &self.inst.operands[first..];
         let mut separator = " ";
         for (index, (operand, desc)) in operands.iter().zip(op.row().operands()).enumerate() {
-            if self.is_unwritten(index, *operand, desc.field) {
+            if self.is_unwritten(*operand, desc.field) {
                 continue;
             }
             f.write_str(separator)?;
@@ -105,16 +105,16 @@ impl Text<'_> {
     }
 
     /// Whether assembly leaves an operand out.
-    fn is_unwritten(&self, index: usize, operand: Operand, field: Field) -> bool {
+    fn is_unwritten(&self, operand: Operand, field: Field) -> bool {
         let Inst { format, mods, .. } = self.inst;
         match field {
             Field::CmpxDst => self.arch.is_gfx10_plus(),
             Field::Ret => operand == Operand::None,
             Field::Imm(super::ImmKind::Optional) => operand == Operand::Imm(0),
-            Field::Dst if *format == Format::Mubuf => operand == Operand::None,
+            // A load that goes to LDS.
+            Field::Dst => mods.lds && operand == Operand::None,
             Field::Src2 if *format == Format::Vopd => true,
-            // Opaque sources of packed conversions and the like are never left out.
-            _ => mods.lds && index == 0 && *format == Format::Mubuf && operand == Operand::None,
+            _ => false,
         }
     }
 }

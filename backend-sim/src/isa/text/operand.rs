@@ -23,6 +23,8 @@ impl Text<'_> {
             Field::Soffset if self.inst.format == Format::Smem => {
                 return self.smem_offset(f, operand);
             }
+            // All 32 bits, also where 16 are used.
+            Field::Literal => self.plain(f, operand, Type::B32)?,
             Field::Saddr | Field::Addr if operand == Operand::None => return f.write_str("off"),
             _ => self.plain(f, operand, desc.ty)?,
         }
@@ -86,6 +88,9 @@ impl Text<'_> {
         let named = |single: &'static str, double: &'static str| if pair { double } else { single };
         match operand {
             Operand::None => f.write_str("off"),
+            // A pair begins at an even register, also where the lane mask of wave32 need not.
+            Operand::Sgpr(n) if ty == Type::Mask && pair => registers(f, "s", n & !1, dwords),
+            Operand::Ttmp(n) if ty == Type::Mask && pair => registers(f, "ttmp", n & !1, dwords),
             Operand::Sgpr(n) => registers(f, "s", n, dwords),
             Operand::Vgpr(n) => registers(f, "v", n, dwords),
             Operand::Acc(n) => registers(f, "a", n, dwords),
@@ -110,6 +115,10 @@ impl Text<'_> {
             Operand::PopsExitingWaveId => f.write_str("src_pops_exiting_wave_id"),
             Operand::LdsDirect => f.write_str("src_lds_direct"),
             Operand::Int(n) => write!(f, "{n}"),
+            // 16-bit integers have no fractions: the bits are shown.
+            Operand::Float(constant) if matches!(ty, Type::U16 | Type::I16 | Type::B16) => {
+                write!(f, "{:#x}", constant.f16_bits())
+            }
             Operand::Float(constant) => f.write_str(inline_float(constant, ty)),
             Operand::Literal(value) => literal(f, value, ty),
             Operand::Imm(value) => write!(f, "{value}"),
@@ -174,15 +183,25 @@ fn registers(f: &mut Formatter<'_>, file: &str, first: u8, dwords: u8) -> fmt::R
     }
 }
 
-/// A literal that an inline constant could have named is written as that constant.
+/// A literal that an inline constant could have named is written as that constant. 16-bit operands read, and
+/// show, the low half.
 fn literal(f: &mut Formatter<'_>, value: u32, ty: Type) -> fmt::Result {
+    let half = ty.is_16();
+    let value = if half { value & 0xffff } else { value };
+    let number = if half { i32::from(value as i16) } else { value as i32 };
     let wide = ty.dwords(Lanes::W64) > 1;
-    if (-16..=64).contains(&(value as i32)) && !(wide && value > 64) {
-        return write!(f, "{}", value as i32);
+    if (-16..=64).contains(&number) && !(wide && number < 0) {
+        return write!(f, "{number}");
     }
-    match InlineFloat::ALL.iter().find(|c| c.f32_bits() == value) {
-        Some(constant) if !wide => f.write_str(inline_float(*constant, ty)),
-        _ => write!(f, "{value:#x}"),
+    let same = |constant: &&InlineFloat| match ty {
+        _ if wide => false,
+        Type::F16 => u32::from(constant.f16_bits()) == value,
+        Type::Bf16 => u32::from(constant.bf16_bits()) == value,
+        _ => !half && constant.f32_bits() == value,
+    };
+    match InlineFloat::ALL.iter().find(same) {
+        Some(constant) => f.write_str(inline_float(*constant, ty)),
+        None => write!(f, "{value:#x}"),
     }
 }
 

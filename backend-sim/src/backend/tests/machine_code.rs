@@ -1,0 +1,165 @@
+//! Real machine code through the whole device: queue, packet processor, waves, memory.
+
+use super::rig::*;
+use crate::backend::{Mode, SimBackend, SimConfig};
+use core::mem::offset_of;
+use rukh_core::loader::kernarg::{self, Explicit, Grid, Hidden};
+use rukh_core::loader::{CodeObject, Place};
+use rukh_core::wire::aql::KernelDispatchPacket;
+use rukh_core::wire::queue::AmdQueue;
+
+macro_rules! object {
+    ($name:literal) => {
+        include_bytes!(concat!("../../../tests/data/vector_add-", $name, ".co"))
+    };
+}
+
+fn rig(profile: &str, mode: Mode) -> Rig {
+    let config = SimConfig::parse(profile).expect("a profile").mode(mode);
+    Rig::on(SimBackend::new(config).expect("a system"))
+}
+
+/// Puts a code object without relocations into memory; gives the address of a kernel's descriptor.
+fn load(rig: &Rig, code: &CodeObject<'_>, name: &str) -> u64 {
+    let segments = code.segments();
+    let base = rig.alloc(segments.size(), segments.align().max(4096)) - segments.base();
+    for segment in segments.as_slice() {
+        store_bytes(base + segment.address, segment.data);
+    }
+    let (symbol, _) = code
+        .kernels()
+        .find(|(symbol, _)| symbol.name == name)
+        .expect("a kernel");
+    match symbol.place {
+        Place::Address(address) => base + address,
+        ref other => panic!("{other:?}"),
+    }
+}
+
+/// Gives the queue scratch memory, as a runtime does when it is asked.
+fn provide_scratch(rig: &Rig, units_per_kib: u32) {
+    let bytes = 1 << 18;
+    let scratch = shared(&rig.backend, bytes);
+    rig.set_queue_field64(
+        offset_of!(AmdQueue, scratch_backing_memory_location),
+        scratch.gpu_va,
+    );
+    rig.set_queue_field64(
+        offset_of!(AmdQueue, scratch_backing_memory_byte_size),
+        bytes,
+    );
+    rig.set_queue_field32(offset_of!(AmdQueue, scratch_wave64_lane_byte_size), 128);
+    // 8 KiB a wave.
+    rig.set_queue_field32(
+        offset_of!(AmdQueue, compute_tmpring_size),
+        32 | 8 * units_per_kib << 12,
+    );
+    let srd = [
+        scratch.gpu_va as u32,
+        (scratch.gpu_va >> 32) as u32 | 1 << 31,
+        bytes as u32,
+        // UINT of 32 bits, element size 4, index stride 64, ADD_TID.
+        0x00ea_7fac,
+    ];
+    for (i, word) in srd.into_iter().enumerate() {
+        rig.set_queue_field32(
+            offset_of!(AmdQueue, scratch_resource_descriptor) + 4 * i,
+            word,
+        );
+    }
+}
+
+/// c = a + b over `count` elements, compared with the host's sums.
+fn vector_add(profile: &str, object: &[u8], mode: Mode, count: u32) {
+    let rig = rig(profile, mode);
+    let code = CodeObject::parse(object).expect("a code object");
+    let metadata = code.metadata().expect("notes").expect("metadata");
+    let kernel = metadata.kernel("vector_add").expect("kernels").expect("it");
+    let kernel_object = load(&rig, &code, kernel.symbol);
+    if kernel.private_segment_fixed_size > 0 {
+        provide_scratch(&rig, if profile == "gfx1100" { 4 } else { 1 });
+    }
+    let bytes = (u64::from(count) * 4).next_multiple_of(4096);
+    let [a, b, c] = [0; 3].map(|_| {
+        let memory = shared(&rig.backend, bytes);
+        memory
+            .host
+            .expect("host memory")
+            .as_ptr()
+            .expose_provenance();
+        memory.gpu_va
+    });
+    let value = |i: u32, salt: u32| (i.wrapping_mul(salt) >> 8) as f32 / 64.0;
+    for i in 0..count {
+        store32(a + 4 * u64::from(i), value(i, 0x9e37_79b9).to_bits());
+        store32(b + 4 * u64::from(i), value(i, 0x85eb_ca6b).to_bits());
+    }
+    let group = 256u16;
+    let grid = count.next_multiple_of(64);
+    let mut block = [0u8; 1024];
+    let filled = kernarg::fill(
+        &kernel,
+        &Grid::new([grid, 1, 1], [group, 1, 1]),
+        &[
+            Explicit::Bytes(&a.to_le_bytes()),
+            Explicit::Bytes(&b.to_le_bytes()),
+            Explicit::Bytes(&c.to_le_bytes()),
+            Explicit::Bytes(&count.to_le_bytes()),
+        ],
+        &Hidden::default(),
+        &mut block,
+    )
+    .expect("arguments");
+    let args = rig.alloc(filled.size as u64, 16);
+    store_bytes(args, &block[..filled.size]);
+    let packet = KernelDispatchPacket {
+        kernarg_address: args,
+        private_segment_size: kernel.private_segment_fixed_size,
+        group_segment_size: filled.group_segment_size,
+        ..rig.packet(kernel_object, grid, group)
+    };
+    let ran = rig.run(packet);
+    assert!(ran, "{profile} {mode:?}: {:?}", rig.backend.last_faults());
+    for i in 0..count {
+        let sum = value(i, 0x9e37_79b9) + value(i, 0x85eb_ca6b);
+        assert_eq!(load32(c + 4 * u64::from(i)), sum.to_bits(), "element {i}");
+    }
+}
+
+#[test]
+fn vector_add_for_gfx90a() {
+    for mode in modes() {
+        vector_add("gfx90a", object!("gfx90a-O2-v5"), mode, 10_000);
+    }
+}
+
+#[test]
+fn vector_add_for_gfx90a_with_its_locals_in_scratch() {
+    for mode in modes() {
+        vector_add("gfx90a", object!("gfx90a-O0-v5"), mode, 1000);
+    }
+}
+
+#[test]
+fn vector_add_for_gfx1100_in_waves_of_32() {
+    for mode in modes() {
+        vector_add("gfx1100", object!("gfx1100-O2-v5"), mode, 10_000);
+    }
+}
+
+#[test]
+fn vector_add_for_gfx1100_in_waves_of_64_with_its_locals_in_scratch() {
+    for mode in modes() {
+        vector_add("gfx1100", object!("gfx1100w64-O0-v4"), mode, 1000);
+    }
+}
+
+#[test]
+fn a_million_elements() {
+    vector_add(
+        "gfx90a",
+        object!("gfx90a-O2-v5"),
+        Mode::default(),
+        1_000_000,
+    );
+}

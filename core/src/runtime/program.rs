@@ -1,0 +1,165 @@
+//! Loaded code objects and their kernels.
+
+use super::Runtime;
+use super::code::CodeMemory;
+use super::error::ProgramError;
+use crate::backend::{AgentId, Backend};
+use crate::loader::metadata::KernelMetadata;
+use crate::loader::{
+    CodeObject, Executable, ExternalVariable, Frozen, KernelInfo, LoadedKind, LoadedSymbol,
+    OwnedMetadata, Scope,
+};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// Code of one agent, frozen. Its memory goes when the last kernel and the last completion of a dispatch
+/// that hold it are gone.
+pub struct Program<B: Backend + ?Sized> {
+    agent: AgentId,
+    executable: Executable<CodeMemory<B>, Frozen>,
+    metadata: Option<OwnedMetadata>,
+}
+
+impl<B: Backend + ?Sized> Program<B> {
+    /// The agent that executes it.
+    pub const fn agent(&self) -> AgentId {
+        self.agent
+    }
+
+    /// The executable behind it.
+    pub const fn executable(&self) -> &Executable<CodeMemory<B>, Frozen> {
+        &self.executable
+    }
+
+    /// The kernel called `name`, with or without `.kd`.
+    pub fn kernel(self: &Arc<Self>, name: &str) -> Option<Kernel<B>> {
+        let info = *self.executable.kernel(self.agent, name)?;
+        Some(Kernel {
+            program: self.clone(),
+            name: name.strip_suffix(".kd").unwrap_or(name).into(),
+            info,
+        })
+    }
+
+    /// The names of all kernels, without `.kd`.
+    pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
+        self.executable
+            .symbols()
+            .iter()
+            .filter(|symbol| matches!(symbol.kind, LoadedKind::Kernel(_)))
+            .map(|symbol| symbol.name.strip_suffix(".kd").unwrap_or(&symbol.name))
+    }
+
+    /// The variable called `name`: its address and size.
+    pub fn variable(&self, name: &str) -> Option<&LoadedSymbol> {
+        let scopes = [Scope::Agent(self.agent), Scope::Program];
+        scopes
+            .into_iter()
+            .find_map(|scope| self.executable.symbol(scope, name))
+            .filter(|symbol| symbol.kind == LoadedKind::Variable)
+    }
+}
+
+impl<B: Backend + ?Sized> core::fmt::Debug for Program<B> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Program")
+            .field("agent", &self.agent)
+            .field("kernels", &self.kernel_names().collect::<Vec<_>>())
+            .finish()
+    }
+}
+
+/// A kernel that can be dispatched. Holds its code.
+pub struct Kernel<B: Backend + ?Sized> {
+    program: Arc<Program<B>>,
+    name: Box<str>,
+    info: KernelInfo,
+}
+
+impl<B: Backend + ?Sized> Kernel<B> {
+    /// Its name, without `.kd`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What a dispatch packet says about it.
+    pub const fn info(&self) -> &KernelInfo {
+        &self.info
+    }
+
+    /// The code that it belongs to.
+    pub const fn program(&self) -> &Arc<Program<B>> {
+        &self.program
+    }
+
+    /// What the compiler says about it, if the code object tells.
+    pub fn metadata(&self) -> Option<KernelMetadata<'_>> {
+        let metadata = self.program.metadata.as_ref()?;
+        metadata
+            .kernel(&alloc::format!("{}.kd", self.name))
+            .or_else(|| metadata.kernel(&self.name))
+    }
+}
+
+impl<B: Backend + ?Sized> Clone for Kernel<B> {
+    fn clone(&self) -> Self {
+        Self {
+            program: self.program.clone(),
+            name: self.name.clone(),
+            info: self.info,
+        }
+    }
+}
+
+impl<B: Backend + ?Sized> core::fmt::Debug for Kernel<B> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Kernel")
+            .field("name", &self.name)
+            .field("info", &self.info)
+            .finish()
+    }
+}
+
+impl<B: Backend + ?Sized> Runtime<B> {
+    /// Loads a code object for an agent.
+    ///
+    /// # Errors
+    /// See [`ProgramError`]; nothing is kept then.
+    pub fn load_program(
+        self: &Arc<Self>,
+        agent: AgentId,
+        code_object: &[u8],
+    ) -> Result<Arc<Program<B>>, ProgramError> {
+        self.load_program_with(agent, code_object, &[])
+    }
+
+    /// Loads a code object for an agent, with variables that it may refer to.
+    ///
+    /// # Errors
+    /// See [`ProgramError`]; nothing is kept then.
+    pub fn load_program_with(
+        self: &Arc<Self>,
+        agent: AgentId,
+        code_object: &[u8],
+        variables: &[ExternalVariable<'_>],
+    ) -> Result<Arc<Program<B>>, ProgramError> {
+        let isa = self
+            .agent(agent)
+            .ok_or(ProgramError::NoAgent { agent })?
+            .isa
+            .ok_or(ProgramError::NoIsa { agent })?;
+        let code = CodeObject::parse(code_object)?;
+        let metadata = OwnedMetadata::new(&code)?;
+        let mut executable = Executable::new(CodeMemory::new(self.clone()));
+        for variable in variables {
+            executable.define(variable)?;
+        }
+        executable.load(agent, isa, &code)?;
+        Ok(Arc::new(Program {
+            agent,
+            executable: executable.freeze().map_err(|failed| failed.error)?,
+            metadata,
+        }))
+    }
+}
