@@ -163,6 +163,7 @@ impl QueueTable {
         self.polling.drain(|number| self.call(number))
     }
 
+    #[cfg(feature = "std")]
     pub(crate) fn has_calls(&self) -> bool {
         !self.called.is_empty()
     }

@@ -11,6 +11,8 @@ use thiserror_no_std::Error;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
 pub enum QueueCode {
+    /// Too little scratch memory for a dispatch of 64 lanes a wave.
+    Scratch = 1,
     /// The packet's dimensions make no sense.
     IncompatibleArguments = 2,
     /// The packet asks for more group memory than there is.
@@ -29,8 +31,6 @@ pub enum QueueCode {
     ScratchReclaim = 512,
     /// Too little scratch memory for a dispatch of 32 lanes a wave.
     ScratchWave32 = 0x400,
-    /// Too little scratch memory.
-    Scratch = 0x401,
     /// A flat access outside its aperture, or misaligned.
     ApertureViolation = 0x2000_0000,
     /// An instruction that is none.

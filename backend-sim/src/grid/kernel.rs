@@ -103,7 +103,7 @@ pub(crate) fn descriptor(
     if address == 0 {
         return Err(bad("is null"));
     }
-    if address % ALIGN != 0 {
+    if !address.is_multiple_of(ALIGN) {
         return Err(bad("is not aligned to 64 bytes"));
     }
     let host = view

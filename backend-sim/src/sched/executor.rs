@@ -5,6 +5,7 @@ use crate::exec::TraceHook;
 use crate::grid::IdRow;
 use crate::isa::Arch;
 use crate::mem::{MemoryFault, MemoryView};
+use alloc::boxed::Box;
 use alloc::string::String;
 
 /// What a wave starts with.
@@ -60,7 +61,7 @@ pub(crate) enum WaveExit {
         message: u16,
         payload: u32,
     },
-    Fault(Trouble),
+    Fault(Box<Trouble>),
     Budget,
 }
 

@@ -4,6 +4,7 @@ use super::dispatch::Dispatch;
 use super::executor::{Executor, RunContext, ShaderClock, Trouble, WaveExit, WaveStart};
 use crate::device::System;
 use crate::grid::{LaneTable, START_SGPRS};
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -31,7 +32,7 @@ pub(crate) enum Turn {
     /// Some wave goes on at the next turn.
     Yield,
     /// A wave cannot go on.
-    Fault { wave: u32, trouble: Trouble },
+    Fault { wave: u32, trouble: Box<Trouble> },
 }
 
 /// A resident work-group.

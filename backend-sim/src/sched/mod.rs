@@ -12,7 +12,9 @@ mod worker;
 
 pub(crate) use active::Active;
 pub(crate) use dispatch::{Dispatch, DispatchScratch};
-pub(crate) use executor::{Executor, RunContext, ShaderClock, Trouble, WaveExit, WaveStart};
+pub(crate) use executor::{Executor, ShaderClock};
+#[cfg(all(test, feature = "std"))]
+pub(crate) use executor::{RunContext, Trouble, WaveExit, WaveStart};
 pub(crate) use park::{MAX_WORKERS, Parking};
 pub(crate) use quiesce::Quiescence;
 pub(crate) use waves::Interpreter;

@@ -56,13 +56,10 @@ impl Quiescence {
 
     /// Waits for [`Self::passed`].
     pub(crate) fn wait(&self, epoch: u64) {
-        let mut spins = 0u32;
         while !self.passed(epoch) {
-            spins += 1;
+            // A turn takes longer than it makes sense to spin.
             #[cfg(feature = "std")]
-            if spins > 100 {
-                std::thread::yield_now();
-            }
+            std::thread::yield_now();
             core::hint::spin_loop();
         }
     }

@@ -132,7 +132,7 @@ impl Executor for Interpreter {
                     wave.set_pc(fault.pc.wrapping_add(TRAP_BYTES));
                     WaveExit::Budget
                 }
-                _ => WaveExit::Fault(trouble(*fault)),
+                _ => WaveExit::Fault(Box::new(trouble(*fault))),
             },
         }
     }

@@ -3,8 +3,9 @@
 
 use crate::device::QueueCode;
 use crate::isa::Arch;
-use crate::mem::{Access, MemoryView, raw};
+use crate::mem::{Access, MemoryFault, MemoryView, raw};
 use crate::sched::{Executor, RunContext, Trouble, WaveExit, WaveStart};
+use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
@@ -52,32 +53,21 @@ impl FakeWave {
     }
 }
 
-fn load(view: &MemoryView, va: u64) -> Result<u32, Trouble> {
-    let host = view.check(va, 4, Access::Read).map_err(|fault| Trouble {
-        pc: 0,
-        code: QueueCode::Exception,
-        text: fault.to_string(),
-        memory: Some(fault),
-    })?;
+fn load(view: &MemoryView, va: u64) -> Result<u32, Box<Trouble>> {
+    let host = view.check(va, 4, Access::Read).map_err(trouble)?;
     // SAFETY: checked for the read just now.
     Ok(unsafe { raw::load_u32(host) })
 }
 
-fn load64(view: &MemoryView, va: u64) -> Result<u64, Trouble> {
+fn load64(view: &MemoryView, va: u64) -> Result<u64, Box<Trouble>> {
     Ok(u64::from(load(view, va)?) | u64::from(load(view, va + 4)?) << 32)
 }
 
-fn host(view: &MemoryView, va: u64) -> Result<*mut u8, Trouble> {
-    view.check(va, 4, Access::ReadWrite)
-        .map_err(|fault| Trouble {
-            pc: 0,
-            code: QueueCode::Exception,
-            text: fault.to_string(),
-            memory: Some(fault),
-        })
+fn host(view: &MemoryView, va: u64) -> Result<*mut u8, Box<Trouble>> {
+    view.check(va, 4, Access::ReadWrite).map_err(trouble)
 }
 
-fn step(wave: &mut FakeWave, cx: &mut RunContext<'_>) -> Result<Option<WaveExit>, Trouble> {
+fn step(wave: &mut FakeWave, cx: &mut RunContext<'_>) -> Result<Option<WaveExit>, Box<Trouble>> {
     let view = cx.view;
     let op = load(view, wave.pc)?;
     let operand = load(view, wave.pc + 4)?;
@@ -149,13 +139,22 @@ fn step(wave: &mut FakeWave, cx: &mut RunContext<'_>) -> Result<Option<WaveExit>
     Ok(None)
 }
 
-fn illegal(wave: &FakeWave) -> Trouble {
-    Trouble {
+fn trouble(fault: MemoryFault) -> Box<Trouble> {
+    Box::new(Trouble {
+        pc: 0,
+        code: QueueCode::Exception,
+        text: fault.to_string(),
+        memory: Some(fault),
+    })
+}
+
+fn illegal(wave: &FakeWave) -> Box<Trouble> {
+    Box::new(Trouble {
         pc: wave.pc,
         code: QueueCode::IllegalInstruction,
         memory: None,
         text: "illegal instruction".to_string(),
-    }
+    })
 }
 
 impl Executor for Fake {

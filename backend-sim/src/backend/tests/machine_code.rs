@@ -52,7 +52,7 @@ fn provide_scratch(rig: &Rig, units_per_kib: u32) {
     // 8 KiB a wave.
     rig.set_queue_field32(
         offset_of!(AmdQueue, compute_tmpring_size),
-        32 | 8 * units_per_kib << 12,
+        32 | (8 * units_per_kib) << 12,
     );
     let srd = [
         scratch.gpu_va as u32,
