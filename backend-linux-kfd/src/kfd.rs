@@ -1,7 +1,10 @@
 //! Opening the driver.
 
-use rukh_core::kfd::uapi::GetVersion;
-use rukh_core::kfd::{KfdFile, KfdPort, PortError, get_version};
+use crate::topology::SnapshotError;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, Ordering};
+use rukh_core::kfd::uapi::{GetVersion, NoPointers};
+use rukh_core::kfd::{KfdFile, KfdPort, Mapping, PortError, Protection, call_plain, get_version};
 use thiserror_no_std::Error;
 
 /// The driver's device node.
@@ -38,9 +41,28 @@ pub enum OpenError {
     /// Anything else that the system answered, such as ENOTTY for a file that is no KFD.
     #[error("/dev/kfd cannot be used: {0}")]
     Port(PortError),
+    /// The topology cannot be read.
+    #[error("the topology of /dev/kfd cannot be read: {0}")]
+    Topology(PortError),
+    /// The topology's generation is no number.
+    #[error("the topology's generation_id is no number")]
+    Generation,
+    /// The topology kept changing while it was read.
+    #[error("the topology changed each time that it was read")]
+    Unstable,
 }
 
 impl core::error::Error for OpenError {}
+
+impl From<SnapshotError> for OpenError {
+    fn from(error: SnapshotError) -> Self {
+        match error {
+            SnapshotError::File(error) => Self::Topology(error),
+            SnapshotError::Generation => Self::Generation,
+            SnapshotError::Unstable => Self::Unstable,
+        }
+    }
+}
 
 impl From<PortError> for OpenError {
     fn from(error: PortError) -> Self {
@@ -60,6 +82,52 @@ pub struct Kfd<P: KfdPort> {
     port: P,
     file: KfdFile,
     version: GetVersion,
+    guard: Option<ForkGuard>,
+}
+
+/// A page that a child process finds zeroed.
+#[derive(Debug)]
+struct ForkGuard {
+    page: NonNull<AtomicU32>,
+}
+
+// SAFETY: the page is an atomic that any thread may load; it is unmapped by the owner's drop alone.
+unsafe impl Send for ForkGuard {}
+// SAFETY: as above.
+unsafe impl Sync for ForkGuard {}
+
+const GUARD_BYTES: usize = 4096;
+
+impl ForkGuard {
+    fn new<P: KfdPort>(port: &P) -> Option<Self> {
+        // SAFETY: not fixed, so it replaces nothing.
+        let page = unsafe {
+            port.map(&Mapping {
+                file: None,
+                offset: 0,
+                size: GUARD_BYTES,
+                protection: Protection::ReadWrite,
+                fixed: None,
+            })
+        }
+        .ok()?;
+        let guard = Self { page: page.cast() };
+        // SAFETY: the page was mapped above, is page-aligned, and this is the only use of it.
+        let word = unsafe { guard.page.as_ref() };
+        word.store(1, Ordering::Relaxed);
+        // SAFETY: mapped above; a child is to find it zeroed.
+        if unsafe { port.wipe_on_fork(page, GUARD_BYTES) }.is_err() {
+            // SAFETY: mapped above and not used any more.
+            unsafe { port.unmap(page, GUARD_BYTES) };
+            return None;
+        }
+        Some(guard)
+    }
+
+    fn inherited(&self) -> bool {
+        // SAFETY: the page stays mapped until the owner is dropped.
+        unsafe { self.page.as_ref() }.load(Ordering::Relaxed) == 0
+    }
 }
 
 impl<P: KfdPort> Kfd<P> {
@@ -83,21 +151,52 @@ impl<P: KfdPort> Kfd<P> {
                 return Err(error.into());
             }
         };
+        let guard = ForkGuard::new(&port);
         Ok(Self {
             port,
             file,
             version,
+            guard,
         })
     }
 
     /// Version of the kernel's interface: major, minor.
-    pub fn version(&self) -> (u32, u32) {
+    pub const fn version(&self) -> (u32, u32) {
         (self.version.major_version, self.version.minor_version)
+    }
+
+    /// Whether the interface is at least 1.`minor`.
+    pub const fn since(&self, minor: u32) -> bool {
+        self.version.minor_version >= minor
+    }
+
+    /// The port that it stands on.
+    pub const fn port(&self) -> &P {
+        &self.port
+    }
+
+    pub(crate) const fn file(&self) -> KfdFile {
+        self.file
+    }
+
+    /// Whether this is a child of the process that opened the driver. The kernel answers EBADF there
+    /// to everything: a child opens the driver itself.
+    pub fn inherited(&self) -> bool {
+        self.guard.as_ref().is_some_and(ForkGuard::inherited)
+    }
+
+    /// Sends an ioctl that follows no pointers, again when interrupted.
+    pub(crate) fn call<A: NoPointers>(&self, argument: &mut A) -> Result<(), PortError> {
+        call_plain(&self.port, self.file, argument)
     }
 }
 
 impl<P: KfdPort> Drop for Kfd<P> {
     fn drop(&mut self) {
+        if let Some(guard) = self.guard.take() {
+            // SAFETY: mapped by `ForkGuard::new`; the guard is gone, and `self` is borrowed exclusively.
+            unsafe { self.port.unmap(guard.page.cast(), GUARD_BYTES) };
+        }
         self.port.close(self.file);
     }
 }

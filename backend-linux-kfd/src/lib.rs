@@ -1,13 +1,37 @@
 //! The Linux KFD backend of the Rukh HSA runtime.
 //!
-//! [`sys`] is the only room with system calls: it implements core's
-//! [`KfdPort`](rukh_core::kfd::KfdPort) over the real kernel. [`Kfd`] stands on any port.
+//! [`KfdBackend`] implements core's backend traits over any [`KfdPort`](rukh_core::kfd::KfdPort): the real
+//! kernel through [`sys::LinuxPort`], the software GPU's KFD face, or a recording. Its rooms mirror `core/src/backend/`:
 //!
-//! So far the backend opens the driver and checks its version; devices are the next step, and
-//! until then a [`Kfd`] cannot be used as a runtime's backend.
+//! 1. [`Kfd`]: the driver, open; version, and whether a child process inherited it.
+//! 2. [`topology`]: nodes, banks, caches and links out of sysfs; `device`: GPUs, opened one by one, so that one that
+//!    cannot be opened costs itself alone.
+//! 3. `memory`: addresses, buffer objects, mappings.
+//! 4. `events`: the event page, waits, fault reports.
+//! 5. [`queues`]: hardware queues, the buffers beside them, doorbells; `code`: making a GPU forget cached
+//!    instructions.
+//! 6. `clock`, `optional`: counters, dmabuf, and what else the driver offers.
+//! 7. [`trace`]: a port that writes down every call, and one that answers from what was written.
+//!
+//! [`sys`] is the only room with system calls.
 #![no_std]
 
-mod kfd;
-pub mod sys;
+extern crate alloc;
 
+mod backend;
+mod clock;
+mod code;
+mod device;
+mod drm;
+mod events;
+mod kfd;
+mod memory;
+mod optional;
+pub mod queues;
+pub mod sys;
+pub mod topology;
+pub mod trace;
+
+pub use backend::KfdBackend;
 pub use kfd::{Kfd, OpenError};
+pub use optional::{RuntimeMode, XnackMode};

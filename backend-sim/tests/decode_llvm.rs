@@ -8,12 +8,14 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use rukh_backend_sim::isa::{Arch, DecodeError, Inst, Lanes, Op, Rng, decode, encode, generate, generate_dual};
+use rukh_backend_sim::isa::{
+    Arch, DecodeError, Inst, Lanes, Op, Rng, decode, encode, generate, generate_dual,
+};
 
 /// Forms of each row.
 const PER_ROW: usize = 40;
 /// Random words per encoding prefix.
-const RANDOM: usize = 1500;
+const RANDOM: usize = 400;
 
 /// How LLVM read one instruction.
 struct Verdict {
@@ -38,7 +40,11 @@ fn llvm(arch: Arch, lanes: Lanes, instructions: Vec<Vec<u8>>) -> Vec<Verdict> {
             assert!(aborts < 300, "llvm-mc-19 aborts all the time");
         }
     }
-    instructions.into_iter().zip(theirs).map(|(bytes, theirs)| Verdict { bytes, theirs }).collect()
+    instructions
+        .into_iter()
+        .zip(theirs)
+        .map(|(bytes, theirs)| Verdict { bytes, theirs })
+        .collect()
 }
 
 /// One run of LLVM. After each instruction stands a marker, so that what is rejected, or shorter than thought,
@@ -59,6 +65,7 @@ fn llvm_once(arch: Arch, lanes: Lanes, instructions: &[Vec<u8>]) -> Vec<Option<S
         command.arg("--mattr=+wavefrontsize64");
     }
     let mut child = command
+        .env("LLVM_DISABLE_SYMBOLIZATION", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -97,13 +104,22 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
     let starts = |names: &[&str]| names.iter().any(|name| theirs.starts_with(name));
     let has = |what: &str| theirs.contains(what);
     let gfx9 = arch < Arch::Gfx1030;
-    if starts(&["image_", "exp ", "v_interp", "ds_bvh", "lds_direct", "lds_param"]) {
+    if starts(&[
+        "image_",
+        "exp ",
+        "v_interp",
+        "ds_bvh",
+        "lds_direct",
+        "lds_param",
+        "ds_direct",
+        "ds_param",
+    ]) {
         return Some("graphics encodings are not part of the list");
     }
     if has("/*") {
         return Some("LLVM marks operands that it decoded and would not have assembled");
     }
-    if gfx9 && (has(" null") || has("src_null")) {
+    if gfx9 && (has("null")) {
         return Some("gfx9 has no null register: LLVM reads a reserved code as one");
     }
     if gfx9 && starts(&["ds_"]) && theirs.matches(", ").count() >= 2 {
@@ -114,6 +130,38 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
     }
     if starts(&["v_mad_u32_u16", "v_mad_i32_i16"]) && has("op_sel") {
         return Some("LLVM shows half selection for the addend, which is a whole register");
+    }
+    if !gfx9 && has("src_lds_direct") {
+        return Some("gfx11 has no LDS operand: LLVM reads a reserved code as one");
+    }
+    if starts(&["buffer_", "tbuffer_"])
+        && matches!(ours, Err(DecodeError::BadOperand { code: 255, .. }))
+    {
+        return Some("a buffer offset cannot be a literal");
+    }
+    if starts(&["v_cndmask_b32_dpp"]) && has("|v") && has("vcc_lo|") {
+        return Some("LLVM draws the bars of an absolute value around the mask");
+    }
+    if starts(&["s_cmp_"]) && has("_f16 ") {
+        return Some("LLVM shows the second operand as an integer");
+    }
+    if starts(&["flat_"]) && has("offset:") {
+        return Some("LLVM shows the sign bit of an offset that has none");
+    }
+    if starts(&["v_ldexp_f16"]) && has("sext(") && !has("sdwa") {
+        return Some("LLVM reads the negation of an integer as its sign extension");
+    }
+    if has("prefetch") {
+        return Some("not in the list yet: scalar prefetch of gfx12");
+    }
+    if starts(&["s_version"]) {
+        return Some("names for the code object's target, which nothing executes");
+    }
+    if starts(&["v_minmax_f16", "v_maxmin_f16", "v_cndmask_b16"]) && !has("op_sel") {
+        return Some("LLVM 19 takes these for whole-register operations");
+    }
+    if starts(&["v_fma_mix"]) && has(" 0x") {
+        return Some("LLVM shows half of a literal, whichever half the operation reads");
     }
     if gfx9 && starts(&["buffer_store_lds_dword"]) {
         return Some("not in the list: no compiler emits it");
@@ -267,13 +315,19 @@ fn generated_gfx90a_instructions_read_as_llvm_reads_them() {
 }
 
 #[test]
-fn generated_gfx1100_wave32_instructions_read_as_llvm_reads_them() {
+fn generated_gfx1100_instructions_read_as_llvm_reads_them() {
     check_generated(Arch::Gfx1100, Lanes::W32);
+    check_generated(Arch::Gfx1100, Lanes::W64);
 }
 
 #[test]
-fn generated_gfx1100_wave64_instructions_read_as_llvm_reads_them() {
-    check_generated(Arch::Gfx1100, Lanes::W64);
+fn generated_instructions_of_the_other_processors_read_as_llvm_reads_them() {
+    // LLVM 19 does not know gfx950.
+    for arch in [Arch::Gfx900, Arch::Gfx906, Arch::Gfx908, Arch::Gfx942] {
+        check_generated(arch, Lanes::W64);
+    }
+    check_generated(Arch::Gfx1030, Lanes::W32);
+    check_generated(Arch::Gfx1201, Lanes::W32);
 }
 
 #[test]
@@ -284,4 +338,13 @@ fn random_words_on_gfx90a_read_as_llvm_reads_them() {
 #[test]
 fn random_words_on_gfx1100_read_as_llvm_reads_them() {
     check_random(Arch::Gfx1100, Lanes::W32);
+}
+
+#[test]
+fn random_words_on_the_other_processors_read_as_llvm_reads_them() {
+    for arch in [Arch::Gfx900, Arch::Gfx906, Arch::Gfx908, Arch::Gfx942] {
+        check_random(arch, Lanes::W64);
+    }
+    check_random(Arch::Gfx1030, Lanes::W32);
+    check_random(Arch::Gfx1201, Lanes::W32);
 }

@@ -1,4 +1,5 @@
 //! Conformance suite, golden kernels and clients of the Rukh HSA runtime.
 
+pub mod conformance;
 pub mod golden;
 pub mod oracle;

@@ -1,6 +1,12 @@
 //! The real kernel as a [`KfdPort`], by system calls of rustix (linux_raw: no libc needed).
 //!
-//! The only room of this crate with `unsafe`.
+//! The only room of this crate with system calls. [`FutexPark`] is how threads sleep, [`now`] is the clock.
+
+mod clock;
+mod park;
+
+pub use clock::now;
+pub use park::FutexPark;
 
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
@@ -10,7 +16,7 @@ use rustix::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::io::Errno;
 use rustix::ioctl;
-use rustix::mm::{MapFlags, ProtFlags};
+use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 /// The kernel that this process runs on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -147,6 +153,17 @@ unsafe impl KfdPort for LinuxPort {
         // SAFETY: the caller mapped the range and uses it no more. A failure leaves it mapped,
         // which wastes addresses and nothing else.
         let _ = unsafe { rustix::mm::munmap(address.as_ptr().cast(), size) };
+    }
+
+    unsafe fn wipe_on_fork(&self, address: NonNull<u8>, size: usize) -> Result<(), PortError> {
+        // SAFETY: the caller mapped the range and has nothing there that a child needs; this process's
+        // contents stay.
+        unsafe { rustix::mm::madvise(address.as_ptr().cast(), size, Advice::LinuxWipeOnFork) }
+            .map_err(|e| PortError::Map {
+                size,
+                offset: 0,
+                errno: e.raw_os_error(),
+            })
     }
 
     fn read_file(&self, path: &str, buffer: &mut [u8]) -> Result<usize, PortError> {

@@ -27,6 +27,9 @@ use rukh_core::backend::{
     AgentId, Clock, ClockCounters, Debug, Dma, Ipc, Profiling, Svm, VirtualMemory,
 };
 
+/// Virtual nanoseconds that a look takes when there is nothing to do.
+const IDLE_LOOK_NS: u64 = 500;
+
 /// Simulated GPUs, and the host that they are in.
 pub struct SimBackend {
     system: Arc<System>,
@@ -144,6 +147,8 @@ impl Clock for SimBackend {
     fn relax(&self) {
         if self.engine.is_step() {
             if !self.engine.advance(&self.system) {
+                // Time passes for those who only look, so that their patience ends.
+                self.system.clock.tick(IDLE_LOOK_NS);
                 #[cfg(feature = "std")]
                 std::thread::yield_now();
             }

@@ -30,6 +30,8 @@ struct Event {
 struct State {
     events: BTreeMap<u32, Event>,
     next: u32,
+    /// Threads that sleep: to wake none costs a system call too.
+    sleepers: u32,
 }
 
 /// All events of a system.
@@ -85,7 +87,7 @@ impl Events {
     pub(crate) fn destroy(&self, id: EventId) -> Result<(), EventError> {
         let removed = self.state.lock().events.remove(&id.0);
         removed.ok_or(EventError::NoEvent(id))?;
-        self.wake();
+        self.wake(true);
         Ok(())
     }
 
@@ -102,8 +104,9 @@ impl Events {
             .filter(|e| e.kind == EventKind::Signal)
             .ok_or(EventError::NoEvent(id))?;
         event.raise();
+        let sleepers = state.sleepers > 0;
         drop(state);
-        self.wake();
+        self.wake(sleepers);
         Ok(())
     }
 
@@ -122,13 +125,18 @@ impl Events {
             }
             event.reports.push_back((event.age, report));
         }
+        let sleepers = state.sleepers > 0;
         drop(state);
-        self.wake();
+        self.wake(sleepers);
     }
 
-    fn wake(&self) {
+    fn wake(&self, sleepers: bool) {
         #[cfg(feature = "std")]
-        self.raised.notify_all();
+        if sleepers {
+            self.raised.notify_all();
+        }
+        #[cfg(not(feature = "std"))]
+        let _ = sleepers;
     }
 
     /// Begins a wait.
@@ -169,6 +177,7 @@ impl Events {
             if state.check(wait)? {
                 return Ok(true);
             }
+            state.sleepers += 1;
             state = match deadline {
                 None => self
                     .raised
@@ -177,6 +186,7 @@ impl Events {
                 Some(deadline) => {
                     let left = deadline.saturating_duration_since(std::time::Instant::now());
                     if left.is_zero() {
+                        state.sleepers -= 1;
                         return Ok(false);
                     }
                     self.raised
@@ -185,6 +195,7 @@ impl Events {
                         .0
                 }
             };
+            state.sleepers -= 1;
         }
     }
 

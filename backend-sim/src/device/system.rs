@@ -173,7 +173,11 @@ impl System {
 
     /// Keeps a report, and tells of memory faults.
     pub(crate) fn record(&self, report: FaultReport) {
-        let memory = report.memory().map(|fault| (report.agent, info(fault)));
+        let memory = report.memory().map(|fault| {
+            let mut info = info(fault);
+            info.queue = Some(report.queue);
+            (report.agent, info)
+        });
         {
             let mut faults = self.faults.lock();
             if faults.len() == MAX_FAULTS {
@@ -237,5 +241,6 @@ fn info(fault: &MemoryFault) -> MemoryFaultInfo {
         read_only: fault.reason == NotWritable,
         no_execute: fault.reason == NotExecutable,
         imprecise: false,
+        queue: None,
     }
 }

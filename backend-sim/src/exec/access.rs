@@ -496,7 +496,7 @@ impl Machine<'_> {
         self.tlb.sync(self.view);
         for lane in Lanes(mask) {
             let at = va[lane];
-            if at % size != 0 {
+            if !at.is_multiple_of(size) {
                 let kind = FaultKind::Misaligned {
                     address: at,
                     align: size as u32,

@@ -150,6 +150,7 @@ pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
 }
 
 /// What the lanes of a buffer access address.
+#[allow(clippy::large_enum_variant)] // lives on the stack for one instruction
 enum Target {
     /// A byte each; the mask is of the lanes inside the buffer.
     Linear(Addresses, u64),

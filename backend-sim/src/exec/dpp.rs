@@ -54,8 +54,8 @@ impl Pattern {
             Pattern::WaveRol => Some((lane + 1) % lanes),
             Pattern::WaveShr => lane.checked_sub(1),
             Pattern::WaveRor => Some((lane + lanes - 1) % lanes),
-            Pattern::RowMirror => Some(row | 15 - in_row),
-            Pattern::RowHalfMirror => Some(lane & !7 | 7 - (lane & 7)),
+            Pattern::RowMirror => Some(row | (15 - in_row)),
+            Pattern::RowHalfMirror => Some(lane & !7 | (7 - (lane & 7))),
             Pattern::Bcast15 => row.checked_sub(1),
             Pattern::Bcast31 => (lane >= 32).then_some(31),
             Pattern::RowShare(n) => Some(row | u32::from(n)),
@@ -125,8 +125,8 @@ impl Permute {
         let mut readable = self.valid[size];
         if !self.fetch_inactive {
             let mut live = 0u64;
-            for lane in 0..lanes as usize {
-                live |= (exec >> table[lane] & 1) << lane;
+            for (lane, &from) in table.iter().enumerate().take(lanes as usize) {
+                live |= (exec >> from & 1) << lane;
             }
             readable &= live;
         }

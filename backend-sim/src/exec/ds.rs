@@ -259,7 +259,11 @@ impl Machine<'_> {
         let size = if wide { 8 } else { 4 };
         for lane in Lanes(mask) {
             let a = self.lane_value(data[0], wide, lane);
-            let b = if what.two_values() { self.lane_value(data[1], wide, lane) } else { 0 };
+            let b = if what.two_values() {
+                self.lane_value(data[1], wide, lane)
+            } else {
+                0
+            };
             let at = offsets[lane] as usize;
             let mut old = 0u64;
             if let Some(bytes) = self.lds.get_mut(at..at + size) {
@@ -281,7 +285,12 @@ impl Machine<'_> {
 
     /// One lane of a register or pair.
     pub(crate) fn lane_value(&self, src: u16, wide: bool, lane: usize) -> u64 {
-        let word = |src: u16| self.wave.rows.row(src - VGPR).map_or(0, |row| u64::from(row[lane]));
+        let word = |src: u16| {
+            self.wave
+                .rows
+                .row(src - VGPR)
+                .map_or(0, |row| u64::from(row[lane]))
+        };
         if src < VGPR || src == ABSENT {
             0
         } else if wide {
@@ -351,7 +360,9 @@ impl Machine<'_> {
     /// Reads of whole dwords by all lanes at one or two offsets; `false` when the careful way is needed.
     #[inline(always)]
     fn fast_load<const N: usize>(&mut self, op: &MicroOp, words: usize, offsets: [u64; N]) -> bool {
-        let Some(row) = self.all_inside(op, &offsets, words as u64 * 4) else { return false };
+        let Some(row) = self.all_inside(op, &offsets, words as u64 * 4) else {
+            return false;
+        };
         let lanes = self.wave.lanes as usize;
         let to = self.wave.rows.ptr(op.dst - VGPR);
         let lds = self.lds.as_ptr();
@@ -394,7 +405,9 @@ impl Machine<'_> {
     /// Writes of whole dwords by all lanes; where lanes meet, the last wins.
     #[inline(always)]
     fn fast_store(&mut self, op: &MicroOp, words: usize, offset: u64, data: u16) -> bool {
-        let Some(row) = self.all_inside(op, &[offset], words as u64 * 4) else { return false };
+        let Some(row) = self.all_inside(op, &[offset], words as u64 * 4) else {
+            return false;
+        };
         let lanes = self.wave.lanes as usize;
         let from: *const u32 = self.wave.rows.ptr(data - VGPR);
         let lds = self.lds.as_mut_ptr();
@@ -407,13 +420,17 @@ impl Machine<'_> {
                 let sum = |at: u32| at.wrapping_add(offset as u32) as usize;
                 if words == 1 && matches!(run_of(&addresses), Run::Neighbours) {
                     let row = from.cast::<[u32; 16]>().read().map(u32::to_le);
-                    lds.add(sum(addresses[0])).cast::<[u32; 16]>().write_unaligned(row);
+                    lds.add(sum(addresses[0]))
+                        .cast::<[u32; 16]>()
+                        .write_unaligned(row);
                     continue;
                 }
                 for (lane, &at) in addresses.iter().enumerate() {
                     for word in 0..words {
                         let value = (*from.add(word * lanes + lane)).to_le();
-                        lds.add(sum(at) + word * 4).cast::<u32>().write_unaligned(value);
+                        lds.add(sum(at) + word * 4)
+                            .cast::<u32>()
+                            .write_unaligned(value);
                     }
                 }
             }
@@ -613,7 +630,11 @@ fn append<const ADD: bool>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow 
         let mut value = [0; 4];
         value.copy_from_slice(bytes);
         old = u32::from_le_bytes(value);
-        let new = if ADD { old.wrapping_add(count) } else { old.wrapping_sub(count) };
+        let new = if ADD {
+            old.wrapping_add(count)
+        } else {
+            old.wrapping_sub(count)
+        };
         bytes.copy_from_slice(&new.to_le_bytes());
     }
     write_active(m, op.dst, &[old; 64], exec);
@@ -636,4 +657,3 @@ fn write_addtid(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     m.lds_store(op.src[1], B4, &offsets, exec);
     Flow::Next
 }
-

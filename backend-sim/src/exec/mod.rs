@@ -7,7 +7,7 @@
 //! - `lower`: from a decoded instruction to a micro-op: a function and its operands in a cache line;
 //! - `run`: the loop over micro-ops;
 //! - `salu`, `smem`: scalar instructions;
-//! - `vector`, with `modifiers`, `dpp`, `lane` and the handlers of [`valu`]: vector instructions;
+//! - `vector`, with `modifiers`, `dpp`, `lane`, `matrix` and the handlers of [`valu`]: vector instructions;
 //! - `flat`, `ds`, `buffer`, on top of `lanes` and `tlb`: memory instructions.
 //!
 //! A tier that compiles code would stand beside `code` and `run`: it needs the same [`Wave`],
@@ -26,6 +26,7 @@ mod hwreg;
 mod lane;
 mod lower;
 mod machine;
+mod matrix;
 mod microop;
 mod modifiers;
 mod rows;
@@ -33,6 +34,8 @@ mod run;
 mod salu;
 mod scalars;
 mod smem;
+#[cfg(test)]
+mod tests;
 mod tlb;
 mod trace;
 pub mod valu;

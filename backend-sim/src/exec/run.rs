@@ -64,10 +64,9 @@ pub fn run(wave: &mut Wave, cx: &mut Context<'_>, budget: u64) -> Exit {
         exit: None,
     };
     if cx.trace.is_none() && machine.wave.gpr_index.is_none() {
-        match steps::<false>(&mut machine, cx.code, budget, None) {
-            Ok(exit) => return exit,
-            // Vector register indexing is rare; the loop that knows it takes over.
-            Err(Indexed) => {}
+        // Vector register indexing is rare; the loop that knows it takes over.
+        if let Ok(exit) = steps::<false>(&mut machine, cx.code, budget, None) {
+            return exit;
         }
     }
     let tracer = cx.trace.as_deref_mut();
@@ -96,7 +95,7 @@ fn steps<const SLOW: bool>(
     let limits =
         (u32::from(m.wave.rows.vgprs()) | 0x8000) | (u32::from(m.wave.rows.accs()) | 0x8000) << 16;
     let exit = 'pages: loop {
-        if pc % 4 != 0 {
+        if !pc.is_multiple_of(4) {
             break fault(m.wave, pc, FaultKind::MisalignedPc { target: pc });
         }
         let page = match code.page(m.view, pc) {
@@ -153,7 +152,7 @@ fn steps<const SLOW: bool>(
                         break 'pages Exit::Budget;
                     }
                     match slot_in(page, pc) {
-                        Some(there) if pc % 4 == 0 => slot = there,
+                        Some(there) if pc.is_multiple_of(4) => slot = there,
                         _ => continue 'pages,
                     }
                 }

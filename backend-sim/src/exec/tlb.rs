@@ -60,7 +60,7 @@ impl Tlb {
     #[inline(always)]
     pub(crate) fn span(&mut self, view: &MemoryView, va: u64, access: Access) -> Option<Span> {
         self.host(view, va, 1, access)?;
-        self.spans[self.last % ENTRIES].clone()
+        self.spans[self.last % ENTRIES]
     }
 
     #[inline(never)]

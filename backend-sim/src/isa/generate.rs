@@ -33,7 +33,7 @@ impl Rng {
 
     /// A number below `bound`, which must not be zero.
     pub fn below(&mut self, bound: u32) -> u32 {
-        (u64::from(self.next_u32()) * u64::from(bound) >> 32) as u32
+        ((u64::from(self.next_u32()) * u64::from(bound)) >> 32) as u32
     }
 
     /// True once in `n` times.
@@ -50,9 +50,7 @@ pub fn generate(arch: Arch, op: Op, rng: &mut Rng) -> Option<Inst> {
         Code::Absent => return None,
         Code::Vop3(_) => Format::Vop3,
         Code::Own(_) => {
-            let vop3 = matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vopc)
-                && !row.flags.has(Flags::SHORT_ONLY)
-                && !row.operands().is_empty();
+            let vop3 = row.has_vop3(arch) && !row.operands().is_empty();
             if vop3 && rng.one_in(2) {
                 Format::Vop3
             } else {
@@ -66,7 +64,8 @@ pub fn generate(arch: Arch, op: Op, rng: &mut Rng) -> Option<Inst> {
         format,
         rng,
         mods: Mods::default(),
-        scalar: None,
+        // The literal of fmamk and its kin leaves no room for another.
+        scalar: row.has(Field::Literal).then_some(Operand::Literal(0)),
     };
     make.modifiers();
     let mut operands = [Operand::None; 8];
@@ -254,6 +253,11 @@ impl Maker<'_> {
 
     fn vop3p(&mut self) {
         if self.row.flags.has(Flags::MATRIX) {
+            if self.row.mnemonic.starts_with("v_mfma") && !self.row.mnemonic.contains("f64") {
+                self.mods.cbsz = self.some_bits(7);
+                self.mods.abid = self.some_bits(15);
+                self.mods.blgp = self.some_bits(7);
+            }
             return;
         }
         let sources = self
@@ -292,7 +296,7 @@ impl Maker<'_> {
         if !atomic {
             bits |= Cache::GLC;
         }
-        if self.arch.is_gfx10_plus() {
+        if self.arch.is_gfx10_plus() && !atomic {
             bits |= Cache::DLC;
         }
         if self.arch.is_gfx90a_plus() && !atomic {
@@ -582,7 +586,7 @@ impl Maker<'_> {
             _ if must_be_vgpr => return self.vgpr(ty),
             _ => {}
         }
-        let literals = self.mods.dpp.is_none() && !sdwa && !(self.arch.is_gfx9() && !short);
+        let literals = self.mods.dpp.is_none() && !sdwa && (short || !self.arch.is_gfx9());
         match self.rng.below(8) {
             0 | 1 if self.scalar.is_none() || must_be_scalar => {
                 let operand = self.sgpr(ty);
@@ -620,7 +624,10 @@ impl Maker<'_> {
             ImmKind::GprIndex => (bits & 15) as i32,
             ImmKind::Branch => i32::from(bits as i16),
             ImmKind::Message => (bits & 15) as i32,
-            ImmKind::Delay => (bits % 12 | bits >> 8 & 3 << 4 | (bits >> 16) % 12 << 7) as i32,
+            ImmKind::Delay => {
+                let (first, skip, second) = (bits % 12, bits >> 8 & 3, (bits >> 16) % 12);
+                (first | skip << 4 | second << 7) as i32
+            }
             ImmKind::Depctr => (bits & 0xff9f) as i32,
             _ => (bits & 0xffff) as i32,
         })

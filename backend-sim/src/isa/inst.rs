@@ -1,6 +1,6 @@
 //! A decoded instruction.
 
-use super::{Field, Op, Operand, Type};
+use super::{Field, Lanes, Op, Operand, Type};
 
 /// One decoded instruction: what it does, on which operands, with which modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,7 +11,7 @@ pub struct Inst {
     pub op_y: Option<Op>,
     /// The encoding that the instruction was found in.
     pub format: Format,
-    /// Length in bytes, with literal, DPP or SDWA dword: 4, 8, 12 or (VOP3 on gfx10+ with literal) 12.
+    /// Length in bytes: 4, 8 or 12, with the literal, DPP or SDWA dword if there is one.
     pub len: u8,
     /// Operands in assembly order, described one by one by `op.row().operands()`.
     /// VOPD: the X half in 0..4, the Y half in 4..8.
@@ -39,6 +39,15 @@ impl Inst {
                 Type::B64
             }
             (Format::Mubuf | Format::Mtbuf, Field::Addr) if self.mods.addr64 => Type::U64,
+            // The texture fault flag takes one register more.
+            (Format::Mubuf | Format::Mtbuf, Field::Dst | Field::Data) if self.mods.tfe => {
+                match desc.ty.dwords(Lanes::W64) {
+                    1 => Type::B64,
+                    2 => Type::B96,
+                    3 => Type::B128,
+                    _ => Type::B160,
+                }
+            }
             _ => desc.ty,
         }
     }
@@ -89,6 +98,29 @@ pub enum Format {
     Mubuf,
     /// Typed buffer memory.
     Mtbuf,
+}
+
+impl Format {
+    /// The formats that have a list of instructions, in its order. VOPD pairs instructions of other lists.
+    pub const LISTS: [Format; 17] = [
+        Format::Sop1,
+        Format::Sop2,
+        Format::Sopk,
+        Format::Sopc,
+        Format::Sopp,
+        Format::Smem,
+        Format::Vop1,
+        Format::Vop2,
+        Format::Vopc,
+        Format::Vop3,
+        Format::Vop3p,
+        Format::Ds,
+        Format::Flat,
+        Format::Global,
+        Format::Scratch,
+        Format::Mubuf,
+        Format::Mtbuf,
+    ];
 }
 
 /// Modifiers. A field that the instruction's encoding lacks is zero.
@@ -155,6 +187,13 @@ impl Cache {
     pub const DLC: u8 = 4;
     /// SCC (gfx90a); gfx942: SC1.
     pub const SCC: u8 = 8;
+
+    /// Sets one of the bits above.
+    pub const fn set(&mut self, bit: u8, value: bool) {
+        if value {
+            self.0 |= bit;
+        }
+    }
 
     /// Before gfx12: whether GLC (SC0) is set.
     pub const fn glc(self) -> bool {

@@ -5,6 +5,7 @@
 //! - [`Arch`]: whose encoding is meant.
 
 mod arch;
+mod coverage;
 mod decode;
 mod encode;
 mod generate;
@@ -17,7 +18,11 @@ mod row;
 mod table;
 mod text;
 
+#[cfg(test)]
+mod tests;
+
 pub use arch::{Arch, ArchSet, Column, Lanes};
+pub use coverage::{Coverage, coverage};
 pub use decode::{DecodeError, decode};
 pub use encode::{EncodeError, Encoded, encode};
 pub use generate::{Rng, generate, generate_dual};

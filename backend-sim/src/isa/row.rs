@@ -44,6 +44,8 @@ impl Flags {
     pub const NO_DPP: Flags = Flags(8);
     /// VOP3P: one of the few with a DPP form (gfx11 and later).
     pub const PACKED_DPP: Flags = Flags(16);
+    /// As `SHORT_ONLY`, but gfx9 has a VOP3 form.
+    pub const SHORT_SINCE_GFX10: Flags = Flags(64);
     /// VOP3P on gfx9: a matrix operation, or a move to or from accumulation registers.
     pub const MATRIX: Flags = Flags(32);
 
@@ -306,6 +308,17 @@ impl Row {
         self.operands.iter().any(|o| o.field == field)
     }
 
+    /// Whether the instruction has a VOP3 form.
+    pub fn has_vop3(&self, arch: Arch) -> bool {
+        let vector = matches!(
+            self.format,
+            Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3
+        );
+        let short = self.flags.has(Flags::SHORT_ONLY)
+            || self.flags.has(Flags::SHORT_SINCE_GFX10) && arch.is_gfx10_plus();
+        vector && !short
+    }
+
     /// Whether the instruction has an SDWA form (gfx9 and gfx10): one-dword operands, a destination that is
     /// only written.
     pub fn has_sdwa(&self, arch: Arch) -> bool {
@@ -327,6 +340,7 @@ impl Row {
     /// Whether the instruction has DPP forms in `format`.
     pub fn has_dpp(&self, arch: Arch, format: Format) -> bool {
         let in_format = match format {
+            Format::Vop2 if self.op == Op::v_pk_fmac_f16 => arch.is_gfx11_plus(),
             Format::Vop1 | Format::Vop2 => true,
             Format::Vopc | Format::Vop3 => arch.is_gfx11_plus(),
             Format::Vop3p => arch.is_gfx11_plus() && self.flags.has(Flags::PACKED_DPP),

@@ -84,8 +84,11 @@ pub(crate) trait Executor: Send + 'static {
     /// Called before the first wave of a dispatch runs on this worker: code may have changed.
     fn begin(&mut self, gpu: usize, arch: Arch, view: &MemoryView);
 
-    /// A wave in its start state, in the memory of `old` if there is one.
-    fn start(&mut self, old: Option<Self::Wave>, start: &WaveStart<'_>) -> Self::Wave;
+    /// A wave in its start state.
+    fn create(&mut self, start: &WaveStart<'_>) -> Self::Wave;
+
+    /// Puts a wave that is not used any more in a start state, in the memory that it has.
+    fn restart(&mut self, wave: &mut Self::Wave, start: &WaveStart<'_>);
 
     /// Runs a wave until it stops or has executed about `budget` instructions.
     fn run(&mut self, wave: &mut Self::Wave, cx: RunContext<'_>, budget: u64) -> WaveExit;

@@ -25,6 +25,10 @@ struct Slot<W> {
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
+/// Instructions after which a turn ends although waves keep meeting at barriers: others have work
+/// too, and whoever takes memory away waits for the end of a turn.
+const TURN: u64 = 256 << 10;
+
 /// How a turn of a work-group ended.
 pub(crate) enum Turn {
     /// All waves have ended.
@@ -39,9 +43,9 @@ pub(crate) enum Turn {
 pub(crate) struct Group<W> {
     dispatch: Arc<Dispatch>,
     at: [u32; 3],
+    /// The first `live` are this work-group's; those behind it keep their registers for another.
     waves: Vec<Slot<W>>,
-    /// Waves that have ended keep their registers for the next work-group.
-    spare: Vec<W>,
+    live: usize,
     lds: Vec<Line>,
     lds_bytes: usize,
     scratch: Vec<u32>,
@@ -55,7 +59,7 @@ impl<W: Send> Group<W> {
             dispatch,
             at: [0; 3],
             waves: Vec::new(),
-            spare: Vec::new(),
+            live: 0,
             lds: Vec::new(),
             lds_bytes: 0,
             scratch: Vec::new(),
@@ -109,9 +113,6 @@ impl<W: Send> Group<W> {
         self.lds_bytes = kernel.group_bytes as usize;
         self.lds.clear();
         self.lds.resize(self.lds_bytes.div_ceil(64), Line([0; 64]));
-        self.spare
-            .extend(self.waves.drain(..).map(|slot| slot.wave));
-
         let mut sgprs: [u32; START_SGPRS] = kernel.sgprs;
         for (sgpr, id) in kernel.group_id_sgpr.iter().zip(at) {
             put(&mut sgprs, *sgpr, id);
@@ -147,12 +148,18 @@ impl<W: Send> Group<W> {
                 group: at,
                 wave,
             };
-            let wave = executor.start(self.spare.pop(), &start);
-            self.waves.push(Slot {
-                wave,
-                state: State::Ready,
-            });
+            match self.waves.get_mut(wave as usize) {
+                Some(slot) => {
+                    executor.restart(&mut slot.wave, &start);
+                    slot.state = State::Ready;
+                }
+                None => self.waves.push(Slot {
+                    wave: executor.create(&start),
+                    state: State::Ready,
+                }),
+            }
         }
+        self.live = waves as usize;
     }
 
     /// Lets every wave that can run do so, again and again as long as they meet at barriers.
@@ -167,10 +174,11 @@ impl<W: Send> Group<W> {
         let gpu = &system.gpus[dispatch.gpu];
         let clock = gpu.shader_clock(&system.clock);
         let clock: &dyn ShaderClock = &clock;
+        let waves = &mut self.waves[..self.live];
         loop {
             let mut live = 0;
             let mut waiting = 0;
-            for (number, slot) in self.waves.iter_mut().enumerate() {
+            for (number, slot) in waves.iter_mut().enumerate() {
                 while slot.state == State::Ready {
                     let before = E::retired(&slot.wave);
                     let cx = RunContext {
@@ -190,6 +198,9 @@ impl<W: Send> Group<W> {
                         WaveExit::Sleeping | WaveExit::Budget => break,
                         WaveExit::Message { message, payload } => {
                             system.message(message, payload);
+                            if *retired > TURN {
+                                break;
+                            }
                         }
                         WaveExit::Fault(trouble) => {
                             return Turn::Fault {
@@ -212,10 +223,13 @@ impl<W: Send> Group<W> {
                 return Turn::Done;
             }
             // All waves that have not ended are at the barrier.
-            for slot in &mut self.waves {
+            for slot in &mut *waves {
                 if slot.state == State::Barrier {
                     slot.state = State::Ready;
                 }
+            }
+            if *retired > TURN {
+                return Turn::Yield;
             }
         }
     }

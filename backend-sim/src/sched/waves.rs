@@ -63,45 +63,15 @@ impl Executor for Interpreter {
         self.gpu(gpu, arch).code.validate(view);
     }
 
-    fn start(&mut self, old: Option<Wave>, start: &WaveStart<'_>) -> Wave {
-        let config = WaveConfig {
-            arch: start.arch,
-            lanes: start.lanes,
-            vgprs: start.vgprs,
-            acc_vgprs: start.acc_vgprs,
-            mode: start.mode,
-            ids: WaveIds {
-                dispatch: start.dispatch,
-                group: start.group,
-                wave: start.wave,
-            },
-        };
-        let mut wave = match old {
-            Some(mut wave) => {
-                wave.reset(config);
-                wave
-            }
-            None => Wave::new(config),
-        };
-        wave.set_pc(start.pc);
-        wave.set_exec(start.exec);
-        for (number, value) in start.sgprs.iter().enumerate() {
-            wave.set_sgpr(number, *value);
-        }
-        for (number, ids) in (0u16..).zip(start.ids) {
-            if let Some(row) = wave.vgpr_mut(number) {
-                let lanes = row.len();
-                row.copy_from_slice(&ids.0[..lanes]);
-            }
-        }
-        if let Some([x, y, z]) = start.ttmp_group {
-            wave.set_sgpr(TTMP0 + 9, x);
-            wave.set_sgpr(TTMP0 + 7, y & 0xffff | z << 16);
-        }
-        if let Some(address) = start.flat_scratch {
-            wave.set_flat_scratch(address);
-        }
+    fn create(&mut self, start: &WaveStart<'_>) -> Wave {
+        let mut wave = Wave::new(config(start));
+        fill(&mut wave, start);
         wave
+    }
+
+    fn restart(&mut self, wave: &mut Wave, start: &WaveStart<'_>) {
+        wave.reset(config(start));
+        fill(wave, start);
     }
 
     fn run(&mut self, wave: &mut Wave, cx: RunContext<'_>, budget: u64) -> WaveExit {
@@ -139,6 +109,43 @@ impl Executor for Interpreter {
 
     fn retired(wave: &Wave) -> u64 {
         wave.retired()
+    }
+}
+
+fn config(start: &WaveStart<'_>) -> WaveConfig {
+    WaveConfig {
+        arch: start.arch,
+        lanes: start.lanes,
+        vgprs: start.vgprs,
+        acc_vgprs: start.acc_vgprs,
+        mode: start.mode,
+        ids: WaveIds {
+            dispatch: start.dispatch,
+            group: start.group,
+            wave: start.wave,
+        },
+    }
+}
+
+/// Gives a wave, whose registers are zero, its start state.
+fn fill(wave: &mut Wave, start: &WaveStart<'_>) {
+    wave.set_pc(start.pc);
+    wave.set_exec(start.exec);
+    for (number, value) in start.sgprs.iter().enumerate() {
+        wave.set_sgpr(number, *value);
+    }
+    for (number, ids) in (0u16..).zip(start.ids) {
+        if let Some(row) = wave.vgpr_mut(number) {
+            let lanes = row.len();
+            row.copy_from_slice(&ids.0[..lanes]);
+        }
+    }
+    if let Some([x, y, z]) = start.ttmp_group {
+        wave.set_sgpr(TTMP0 + 9, x);
+        wave.set_sgpr(TTMP0 + 7, y & 0xffff | z << 16);
+    }
+    if let Some(address) = start.flat_scratch {
+        wave.set_flat_scratch(address);
     }
 }
 

@@ -9,6 +9,7 @@ use super::executor::Executor;
 use super::group::{Group, Turn};
 use crate::device::{System, WaveFault};
 use crate::grid::{LaneKey, LaneTable};
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -37,8 +38,9 @@ pub(crate) struct Worker<E: Executor> {
     number: usize,
     system: Arc<System>,
     executor: E,
-    resident: Vec<Group<E::Wave>>,
-    spare: Vec<Group<E::Wave>>,
+    // Boxed: they are moved about.
+    resident: Vec<Box<Group<E::Wave>>>,
+    spare: Vec<Box<Group<E::Wave>>>,
     /// One for each dispatch that work-groups were claimed from; most often one.
     claims: Vec<Claim>,
     chunk: u64,
@@ -305,7 +307,7 @@ impl<E: Executor> Worker<E> {
         let mut group = self
             .spare
             .pop()
-            .unwrap_or_else(|| Group::new(claim.dispatch.clone()));
+            .unwrap_or_else(|| Box::new(Group::new(claim.dispatch.clone())));
         if !group.prepare(&claim.dispatch, lanes.waves()) {
             claim.dispatch.leave(1);
             self.spare.push(group);

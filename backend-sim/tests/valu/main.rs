@@ -5,8 +5,10 @@
 mod arithmetic;
 mod compare;
 mod convert;
+mod coverage;
 mod division;
 mod harness;
 mod integer;
+mod matrix;
 mod packed;
 mod transcendental;

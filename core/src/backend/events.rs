@@ -5,6 +5,7 @@
 //! one thread at a time (whichever waits first) sleeps here on behalf of all that wait.
 
 use super::park::{Park, SpinPark};
+use super::queues::QueueHandle;
 use super::topology::AgentId;
 use thiserror_no_std::Error;
 
@@ -71,6 +72,9 @@ pub struct MemoryFaultInfo {
     pub no_execute: bool,
     /// The address may be imprecise.
     pub imprecise: bool,
+    /// The queue whose packet it was, if the backend can tell: it alone is stopped. Hardware cannot, and
+    /// all queues of the agent are.
+    pub queue: Option<QueueHandle>,
 }
 
 /// A hardware exception.

@@ -215,6 +215,11 @@ pub enum SkipReason {
         /// Its value, if there was a number.
         value: Option<u64>,
     },
+    /// The device or its driver works in a way that the backend does not support.
+    Unsupported {
+        /// What is not supported.
+        what: &'static str,
+    },
 }
 
 /// A device that is there but unusable, and why: kept so that users are told.

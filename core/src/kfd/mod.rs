@@ -8,4 +8,7 @@
 mod port;
 pub mod uapi;
 
-pub use port::{KfdFile, KfdPort, Mapping, PortError, Protection, call, get_version};
+pub use port::{
+    EAGAIN, EINTR, KfdFile, KfdPort, Mapping, PortError, Protection, RETRIES, call, call_plain,
+    get_version,
+};

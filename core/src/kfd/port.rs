@@ -1,6 +1,6 @@
 //! The seam to the system that a KFD backend stands on.
 
-use super::uapi::{GetVersion, Ioctl};
+use super::uapi::{GetVersion, Ioctl, NoPointers};
 use core::ptr::NonNull;
 use thiserror_no_std::Error;
 
@@ -130,10 +130,26 @@ pub unsafe trait KfdPort: Send + Sync {
     /// The range was mapped by this port and nothing uses it any more.
     unsafe fn unmap(&self, address: NonNull<u8>, size: usize);
 
+    /// Has a child process find the range zeroed. It is how a runtime notices that it was inherited.
+    ///
+    /// # Safety
+    /// The range was mapped by this port, anonymously, and a child may lose what is in it.
+    ///
+    /// # Errors
+    /// [`PortError::Map`]; by default ENOSYS (38): a runtime in a child process is then not noticed.
+    unsafe fn wipe_on_fork(&self, address: NonNull<u8>, size: usize) -> Result<(), PortError> {
+        let _ = address;
+        Err(PortError::Map {
+            size,
+            offset: 0,
+            errno: 38,
+        })
+    }
+
     /// Reads a topology file (a few KiB of text) into `buffer`; answers its length.
     ///
     /// # Errors
-    /// [`PortError::File`]; a file longer than the buffer is EFBIG (27).
+    /// [`PortError::File`]; a file longer than the buffer is EFBIG (27), and the buffer holds its beginning.
     fn read_file(&self, path: &str, buffer: &mut [u8]) -> Result<usize, PortError>;
 
     /// Calls `visit` with the name of each entry of a directory, in no particular order.
@@ -143,8 +159,14 @@ pub unsafe trait KfdPort: Send + Sync {
     fn list_directory(&self, path: &str, visit: &mut dyn FnMut(&str)) -> Result<(), PortError>;
 }
 
-const EINTR: i32 = 4;
-const EAGAIN: i32 = 11;
+/// Interrupted by a signal.
+pub const EINTR: i32 = 4;
+/// Try again.
+pub const EAGAIN: i32 = 11;
+
+/// How often an ioctl that is interrupted again and again is sent before that counts as its answer. Signals
+/// do not come that fast; a driver that is stuck does.
+pub const RETRIES: u32 = 10_000;
 
 /// Sends an ioctl, again when interrupted. For ioctls that start anew without harm.
 ///
@@ -158,11 +180,12 @@ pub unsafe fn call<P: KfdPort + ?Sized, A: Ioctl>(
     file: KfdFile,
     argument: &mut A,
 ) -> Result<(), PortError> {
+    let mut tries = 0;
     loop {
         // SAFETY: the caller vouches for the pointers inside the argument; its bytes are exclusively ours.
         match unsafe { port.ioctl_raw(file, A::INFO.request, argument.as_mut_bytes()) } {
             Ok(()) => return Ok(()),
-            Err(EINTR | EAGAIN) => {}
+            Err(EINTR | EAGAIN) if tries < RETRIES => tries += 1,
             Err(errno) => {
                 return Err(PortError::Ioctl {
                     name: A::INFO.name,
@@ -173,13 +196,25 @@ pub unsafe fn call<P: KfdPort + ?Sized, A: Ioctl>(
     }
 }
 
+/// Sends an ioctl that follows no pointers, again when interrupted.
+///
+/// # Errors
+/// [`PortError::Ioctl`].
+pub fn call_plain<P: KfdPort + ?Sized, A: NoPointers>(
+    port: &P,
+    file: KfdFile,
+    argument: &mut A,
+) -> Result<(), PortError> {
+    // SAFETY: the argument holds no pointer that the ioctl follows, by the promise of `NoPointers`.
+    unsafe { call(port, file, argument) }
+}
+
 /// Asks for the interface's version.
 ///
 /// # Errors
 /// [`PortError::Ioctl`].
 pub fn get_version<P: KfdPort + ?Sized>(port: &P, file: KfdFile) -> Result<GetVersion, PortError> {
     let mut version = GetVersion::default();
-    // SAFETY: GET_VERSION's argument holds two numbers and no pointer.
-    unsafe { call(port, file, &mut version)? };
+    call_plain(port, file, &mut version)?;
     Ok(version)
 }

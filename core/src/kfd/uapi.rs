@@ -41,6 +41,28 @@ pub trait Ioctl: FromBytes + IntoBytes + Immutable + KnownLayout {
     const INFO: IoctlInfo;
 }
 
+/// An argument structure that holds numbers alone: sending it makes the kernel follow no address during
+/// the call.
+///
+/// # Implementation safety
+/// No field of the structure is an address that the ioctl itself reads from or writes to. Addresses
+/// that only a device uses later (a ring, a trap handler) are allowed: devices are kept in check by
+/// what is mapped to them.
+pub unsafe trait NoPointers: Ioctl {}
+
+macro_rules! no_pointers {
+    ($($ty:ty)*) => { $(
+        // SAFETY: the fields of these structures are ids, sizes, flags, handles and device addresses; the kernel
+        // copies the structure in and out and touches no other memory of the caller.
+        unsafe impl NoPointers for $ty {}
+    )* };
+}
+no_pointers! {
+    GetVersion CreateQueue DestroyQueue SetMemoryPolicy GetClockCounters UpdateQueue CreateEvent DestroyEvent
+    SetEvent ResetEvent SetScratchBackingVa SetTrapHandler AcquireVm AllocMemoryOfGpu FreeMemoryOfGpu
+    ImportDmabuf AllocQueueGws SmiEvents SetXnackMode AvailableMemory ExportDmabuf RuntimeEnable
+}
+
 /// Facts of an ioctl.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IoctlInfo {
@@ -561,6 +583,34 @@ pub struct ProcessDeviceApertures {
     pub pad: u32,
 }
 const _: () = assert!(core::mem::size_of::<ProcessDeviceApertures>() == 56);
+
+/// `kfd_context_save_area_header`: what the runtime and the kernel tell each other at the start of a
+/// queue's context save area, once per XCC.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
+pub struct ContextSaveAreaHeader {
+    /// Offset of the saved control stack; written by the kernel.
+    pub control_stack_offset: u32,
+    /// Its size in bytes; written by the kernel.
+    pub control_stack_size: u32,
+    /// Offset of the saved waves; written by the kernel.
+    pub wave_state_offset: u32,
+    /// Their size in bytes; written by the kernel.
+    pub wave_state_size: u32,
+    /// Distance from this header to the debugger's memory.
+    pub debug_offset: u32,
+    /// Size of the debugger's memory in bytes.
+    pub debug_size: u32,
+    /// Address of a 64-bit word that receives the reasons of a queue exception.
+    pub err_payload_addr: u64,
+    /// Event that is raised when it does.
+    pub err_event_id: u32,
+    /// Reserved.
+    pub reserved1: u32,
+}
+const _: () = assert!(core::mem::size_of::<ContextSaveAreaHeader>() == 40);
 
 /// `kfd_ioctl_svm_attribute`.
 #[derive(

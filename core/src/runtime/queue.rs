@@ -149,6 +149,11 @@ impl<B: Backend + ?Sized> QueueInner<B> {
         self.agent
     }
 
+    /// Whether the backend knows it by this name, still.
+    pub fn is(&self, hardware: QueueHandle) -> bool {
+        *self.hardware.lock(self.reactor.park()) == Some(hardware)
+    }
+
     pub fn amd_queue(&self) -> &AmdQueue {
         self.ring.memory().amd_queue()
     }

@@ -13,7 +13,8 @@
 #elif defined(__OPENCL_C_VERSION__)
 #define FN static inline __attribute__((unused))
 #else
-#define KERNEL __attribute__((amdgpu_kernel))
+/* In C everything is hidden by default, and the loader finds exported kernels only. */
+#define KERNEL __attribute__((amdgpu_kernel, visibility("protected")))
 #define GLOBAL __attribute__((address_space(1)))
 #define LDS __attribute__((address_space(3)))
 #define LDS_ARRAY(type, name, count) static LDS type name[count] __attribute__((loader_uninitialized))

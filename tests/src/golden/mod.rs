@@ -28,6 +28,7 @@ mod launcher;
 mod objects;
 mod reference;
 mod run;
+mod runtime_launcher;
 
 pub use compare::{Compare, Difference, Strictness, difference};
 pub use element::Element;
@@ -37,4 +38,5 @@ pub use launcher::{Arg, GlobalValue, HostLauncher, Launch, Launcher};
 pub use matrix::{Case, Level, Selection, Target, Version};
 pub use objects::Objects;
 pub use reference::Reference;
+pub use runtime_launcher::{Explain, RuntimeLauncher};
 pub use run::{Cause, Failure, Options, run_case, run_cases};

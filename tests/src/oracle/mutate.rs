@@ -33,7 +33,11 @@ pub fn mutate(bytes: &[u8], rng: &mut Rng) -> Vec<u8> {
 
 /// Half of the places lie in the first page, where headers and tables are.
 fn place(len: usize, rng: &mut Rng) -> usize {
-    let reach = if rng.below(2) == 0 { len.min(4096) } else { len };
+    let reach = if rng.below(2) == 0 {
+        len.min(4096)
+    } else {
+        len
+    };
     rng.below(reach as u64) as usize
 }
 

@@ -166,7 +166,7 @@ impl Executor for Fake {
 
     fn begin(&mut self, _gpu: usize, _arch: Arch, _view: &MemoryView) {}
 
-    fn start(&mut self, _old: Option<FakeWave>, start: &WaveStart<'_>) -> FakeWave {
+    fn create(&mut self, start: &WaveStart<'_>) -> FakeWave {
         FakeWave {
             pc: start.pc,
             exec: start.exec,
@@ -178,6 +178,10 @@ impl Executor for Fake {
             group: start.group,
             retired: 0,
         }
+    }
+
+    fn restart(&mut self, wave: &mut FakeWave, start: &WaveStart<'_>) {
+        *wave = self.create(start);
     }
 
     fn run(&mut self, wave: &mut FakeWave, mut cx: RunContext<'_>, budget: u64) -> WaveExit {

@@ -190,6 +190,7 @@ fn a_memory_fault_is_reported_with_page_and_allocation() {
         let info = MemoryFaultInfo {
             address: address & !4095,
             not_present: true,
+            queue: Some(rig.queue.handle),
             ..Default::default()
         };
         assert_eq!(reports, [EventReport::Memory(GPU, info)], "{mode:?}");

@@ -12,6 +12,7 @@ pub(crate) use operand::{constant, destination, rows, scalar_index, source};
 
 use super::code::Page;
 use super::machine::Machine;
+use super::matrix::{self, Matrix};
 use super::microop::{Flow, MicroOp};
 use super::valu::Level;
 use super::vector::VectorForm;
@@ -25,6 +26,8 @@ pub(crate) enum Ext {
     Vector(alloc::boxed::Box<VectorForm>),
     /// The two halves of a VOPD instruction.
     Dual(alloc::boxed::Box<[MicroOp; 2]>),
+    /// A matrix instruction.
+    Matrix(alloc::boxed::Box<Matrix>),
     /// No semantics.
     Unsupported(Unsupported),
 }
@@ -94,16 +97,17 @@ pub fn check(arch: Arch, inst: &Inst) -> Result<(), &'static str> {
 }
 
 fn try_lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
+    if let Some(lowered) = salu::float::lower(cx, inst) {
+        return lowered;
+    }
     match inst.format {
         Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp => {
             scalar::lower(cx, inst)
         }
         Format::Smem => smem::lower(cx, inst),
         Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3p => {
-            match lane::lower(cx, inst) {
-                Some(lowered) => lowered,
-                None => vector::lower(cx, inst),
-            }
+            let special = lane::lower(cx, inst).or_else(|| matrix::lower(cx, inst));
+            special.unwrap_or_else(|| vector::lower(cx, inst))
         }
         Format::Vopd => vector::lower_dual(cx, inst),
         Format::Ds => ds::lower(cx, inst),
@@ -148,6 +152,9 @@ pub fn supported(op: Op, arch: Arch) -> bool {
     if row.code(arch) == crate::isa::Code::Absent {
         return false;
     }
+    if salu::float::supported(op) {
+        return true;
+    }
     match row.format {
         Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk => salu::lookup(op).is_some(),
         Format::Sopp => salu::sopp::branch(op)
@@ -160,7 +167,9 @@ pub fn supported(op: Op, arch: Arch) -> bool {
         | Format::Vop3
         | Format::Vop3p
         | Format::Vopd => {
-            lane::supported(op) || super::valu::handler(op, Level::Baseline).is_some()
+            lane::supported(op)
+                || matrix::supported(op)
+                || super::valu::handler(op, Level::Baseline).is_some()
         }
         Format::Ds => ds::supported(op),
         Format::Flat | Format::Global | Format::Scratch => flat::supported(op),

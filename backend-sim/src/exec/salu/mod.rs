@@ -1,5 +1,6 @@
 //! Scalar instructions: one row an instruction, with what it computes.
 
+pub(crate) mod float;
 pub(crate) mod sop1;
 pub(crate) mod sop2;
 pub(crate) mod sopc;

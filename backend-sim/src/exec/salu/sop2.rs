@@ -130,4 +130,6 @@ scalar_ops! {
     s_pack_lh_b32_b16(a: u32, b: u32) => pack(a, b >> 16);
     s_pack_hh_b32_b16(a: u32, b: u32) => pack(a >> 16, b >> 16);
     s_pack_hl_b32_b16(a: u32, b: u32) => pack(a >> 16, b);
+    s_add_nc_u64(a: u64, b: u64) => a.wrapping_add(b);
+    s_sub_nc_u64(a: u64, b: u64) => a.wrapping_sub(b);
 }

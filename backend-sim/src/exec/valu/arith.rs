@@ -302,6 +302,7 @@ pub(super) unsafe fn packed<const N: usize>(
     0
 }
 
+/// [`run`] for both halves of packed f16.
 #[inline(always)]
 unsafe fn run_packed<const N: usize>(
     dst: *mut u32,
@@ -309,21 +310,54 @@ unsafe fn run_packed<const N: usize>(
     n: usize,
     f: impl Fn([u16; N]) -> u16,
 ) {
-    let half = |x: [u32; N], shift: u32| x.map(|x| (x >> shift) as u16);
-    let settled = |x: [u16; N]| {
-        let result = f(x);
-        if is_nan::<F16>(result) {
-            nan_result::<F16, N>(x)
-        } else {
-            result
+    let mut buffer = Buffer::uninit();
+    let out = buffer.as_mut_ptr().cast::<u32>();
+    let mut nans = 0u32;
+    for i in 0..n {
+        // SAFETY: as in `run`.
+        unsafe {
+            let [low, high] = halves(src, i);
+            let (low, high) = (f(low), f(high));
+            nans |= is_nan::<F16>(low) as u32;
+            nans |= is_nan::<F16>(high) as u32;
+            *out.add(i) = low as u32 | (high as u32) << 16;
         }
-    };
-    // SAFETY: the caller's contract.
+    }
+    // SAFETY: as in `run`.
     unsafe {
-        super::lanes::build(dst, n, |i| {
-            let x = src.map(|row| *row.add(i));
-            [settled(half(x, 0)), settled(half(x, 16))]
-        });
+        if nans != 0 {
+            settle_packed_nans(out, src, n);
+        }
+        dst.copy_from_nonoverlapping(out, n);
+    }
+}
+
+/// The low halves, then the high halves, of lane `i` of the sources.
+#[inline(always)]
+unsafe fn halves<const N: usize>(src: [*const u32; N], i: usize) -> [[u16; N]; 2] {
+    let (mut low, mut high) = ([0; N], [0; N]);
+    for (s, row) in src.into_iter().enumerate() {
+        // SAFETY: lane i of each source, by the caller's contract.
+        let word = unsafe { *row.add(i) };
+        (low[s], high[s]) = (word as u16, (word >> 16) as u16);
+    }
+    [low, high]
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn settle_packed_nans<const N: usize>(out: *mut u32, src: [*const u32; N], n: usize) {
+    for i in 0..n {
+        // SAFETY: as in `run`.
+        unsafe {
+            for (h, sources) in halves(src, i).into_iter().enumerate() {
+                let shift = 16 * h;
+                if is_nan::<F16>((*out.add(i) >> shift) as u16) {
+                    let nan = nan_result::<F16, N>(sources) as u32;
+                    *out.add(i) = (*out.add(i) & !(0xffff << shift)) | nan << shift;
+                }
+            }
+        }
     }
 }
 

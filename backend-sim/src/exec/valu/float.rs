@@ -248,6 +248,19 @@ pub(super) fn f64_to_f16(x: f64) -> u16 {
     f32_to_f16(f64_to_f32_odd(x))
 }
 
+/// f32 to bfloat16, rounded to nearest even. NaN payloads shift along, quieted.
+#[inline(always)]
+pub(super) fn f32_to_bf16(x: f32) -> u16 {
+    let bits = x.to_bits();
+    let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
+    let nan = (bits >> 16) | 0x40;
+    (if bits & 0x7fff_ffff > 0x7f80_0000 {
+        nan
+    } else {
+        rounded
+    }) as u16
+}
+
 /// Square root, rounded to nearest even. NaN bits are unspecified.
 #[inline(always)]
 pub(super) fn sqrt_f32(x: f32) -> f32 {

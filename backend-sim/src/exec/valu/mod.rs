@@ -7,6 +7,21 @@
 //!
 //! - [`levels`]: the host instruction sets handlers are compiled for; results are the same bytes at each.
 //! - [`mode`]: the part of a wavefront's MODE register that changes arithmetic.
+//! - `vop1`, `vop2`, `vopc`, `vop3`, `vop3p`, `matrix`: one line per operation, by encoding. A new operation is a line
+//!   there; `table` makes the handlers.
+//! - `lanes`: loops over rows. `arith`: float operations in every mode, on host arithmetic where that rounds as asked,
+//!   on `soft` arithmetic elsewhere. `float`: formats and the rules for NaN.
+//! - `convert`, `integral`, `order`, `division`, `dot`, `sad`, `transcendental`: families of operations.
+//!
+//! # Choices where silicon is undocumented
+//!
+//! - The first NaN source comes back quiet; invalid operations give the positive default NaN (`v_div_fixup` the
+//!   negative one, as documented). Of two NaN sources of `min` or `max` the first is returned.
+//! - A result is flushed if it is subnormal after rounding. Compares, `min` and `max` flush their sources as MODE says.
+//! - Exponential, logarithm, reciprocal, roots, sine and cosine round to nearest in every mode. Those of f32 are
+//!   correctly rounded, and except sine and cosine always flush subnormals; f64 roots are within one unit.
+//! - Sine and cosine are exact in their argument's range reduction, over the whole range.
+//! - Dot products and matrix products add in order, lowest index first, rounding at each step.
 
 #[macro_use]
 mod table;
@@ -19,6 +34,7 @@ mod float;
 mod integral;
 mod lanes;
 pub mod levels;
+mod matrix;
 pub mod mode;
 mod order;
 mod sad;
@@ -47,7 +63,9 @@ pub use mode::{Denorm, FloatMode, Round};
 /// - `dst` may be the very rows of a source, or disjoint from it; it never overlaps a source partly.
 /// - 16-bit sources arrive in the low half of each dword; the high half is ignored. 16-bit results are returned in
 ///   the low half with zero above.
+/// - Sources of packed operations have their halves selected; those of the `mix` operations are f32, widened already.
 /// - Input modifiers (neg, abs) are applied already; output modifiers (clamp on floats, omod) are the caller's.
+/// - Matrix operations have as many rows per operand as their types say, and ignore EXEC.
 #[derive(Clone, Copy, Debug)]
 pub struct VArgs {
     /// First row of the result.
@@ -68,7 +86,9 @@ pub struct VArgs {
     pub mode: FloatMode,
     /// The instruction's clamp bit, for integer saturation. Float clamp is applied by the caller.
     pub clamp: bool,
-    /// An immediate that is not a source row; zero if the instruction has none.
+    /// What else the instruction says, zero if nothing: the signedness of A and B in bits 0 and 1 (`v_dot4_i32_iu8`,
+    /// `v_dot8_i32_iu4`, integer WMMA); the high halves of accumulator and destination in bit 2 (16-bit WMMA, which
+    /// reads its old destination); CBSZ in bits 2:0, ABID in 6:3 and BLGP in 9:7 (MFMA).
     pub imm: u32,
 }
 
@@ -77,13 +97,17 @@ pub struct VArgs {
 /// Returns the lane mask of a compare, or the carry-out of an add; other instructions return zero. Bits of lanes
 /// that EXEC disables are computed too, and are for the caller to drop. Bits from `lanes` upward are zero.
 ///
+/// Host arithmetic must round to nearest even and keep subnormals (on x86_64, MXCSR as a process starts with): results
+/// are wrong otherwise.
+///
 /// # Safety
 ///
 /// The arguments keep the contract of [`VArgs`], and the host has the [`Level`] that the handler was chosen for.
 pub type VHandler = unsafe fn(&VArgs) -> u64;
 
 /// The handler of a vector operation for a host level, or `None` if the operation has no semantics here: it is not a
-/// vector ALU operation, or moves data between lanes and is the interpreter's, or is not supported.
+/// vector ALU operation, or is a matrix operation ([`matrix_handler`]), or moves data between lanes and is the
+/// interpreter's, or is not supported.
 ///
 /// The level must be available on this host ([`Level::is_available`]) before the handler may be called.
 pub fn handler(op: Op, level: Level) -> Option<VHandler> {
@@ -92,4 +116,12 @@ pub fn handler(op: Op, level: Level) -> Option<VHandler> {
         .or_else(|| vopc::handler(op, level))
         .or_else(|| vop3::handler(op, level))
         .or_else(|| vop3p::handler(op, level))
+}
+
+/// The handler of a matrix operation (MFMA, WMMA), or `None` if the operation is none or is not supported.
+///
+/// They are apart from [`handler`] because their operands have up to 32 rows, their results are not blended under
+/// EXEC, and MFMA is for wave64 only. A source that is a constant is as many rows as its type says, all alike.
+pub fn matrix_handler(op: Op, level: Level) -> Option<VHandler> {
+    matrix::handler(op, level)
 }

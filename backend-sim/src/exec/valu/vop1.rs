@@ -9,7 +9,7 @@ use super::integral::{
     Integral, fract_exact, fract_f16, fract_f32, fract_f64, frexp_exponent, frexp_mantissa,
 };
 use super::lanes::map1;
-use super::transcendental::{cos_turns, exp2, log2, sin_turns};
+use super::transcendental::{cos_turns, exp2, exp2_f32, log2, sin_turns};
 use super::{VArgs, levels::Host};
 
 /// A transcendental function of f32, computed in f64 and rounded once to nearest. These units flush subnormals.
@@ -179,7 +179,10 @@ handlers! {
     v_frexp_mant_f64 => frexp_mant::<F64>(args);
     v_frexp_mant_f16 => frexp_mant::<F16>(args);
 
-    v_exp_f32 | v_exp_legacy_f32 | v_s_exp_f32 => wide32(args, exp2);
+    v_exp_f32 | v_exp_legacy_f32 | v_s_exp_f32 => {
+        let env = Env::of::<F32>(args).flushing();
+        nearest::<F32>(args, env, |x| exp2_f32(f32::from_bits(x)).to_bits())
+    };
     v_log_f32 | v_log_legacy_f32 | v_s_log_f32 => wide32(args, log2);
     v_rcp_f32 | v_rcp_iflag_f32 | v_s_rcp_f32 => rcp32(args);
     v_rsq_f32 | v_s_rsq_f32 => wide32(args, |x| 1.0 / sqrt_f64(x));

@@ -211,7 +211,7 @@ handlers! {
     v_subb_co_u32 => carrying::<H>(args, 0, sub_borrow);
     v_subbrev_co_u32 => carrying::<H>(args, 0, |c, x, y| sub_borrow(c, y, x));
 
-    v_dot2c_f32_f16 | v_dot2acc_f32_f16 | v_dot2_f32_f16 => dot::dot2_f32_f16::<H>(args);
+    v_dot2c_f32_f16 | v_dot2_f32_f16 => dot::dot2_f32_f16::<H>(args);
     v_dot2c_i32_i16 | v_dot2_i32_i16 => dot::integer::i::<16>(args);
     v_dot4c_i32_i8 | v_dot4_i32_i8 => dot::integer::i::<8>(args);
     v_dot8c_i32_i4 | v_dot8_i32_i4 => dot::integer::i::<4>(args);

@@ -14,18 +14,12 @@ fn data(number: u32, acc: bool) -> Operand {
 }
 
 fn cache(glc: bool, slc: bool, dlc: bool, scc: bool) -> Cache {
-    let mut bits = 0;
-    for (set, bit) in [
-        (glc, Cache::GLC),
-        (slc, Cache::SLC),
-        (dlc, Cache::DLC),
-        (scc, Cache::SCC),
-    ] {
-        if set {
-            bits |= bit;
-        }
-    }
-    Cache(bits)
+    let mut cache = Cache::default();
+    cache.set(Cache::GLC, glc);
+    cache.set(Cache::SLC, slc);
+    cache.set(Cache::DLC, dlc);
+    cache.set(Cache::SCC, scc);
+    cache
 }
 
 pub(super) fn ds(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
@@ -214,7 +208,7 @@ fn buffer(
 }
 
 pub(super) fn mubuf(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
-    let opcode = if cx.arch.is_gfx11_plus() {
+    let opcode = if cx.arch.is_gfx10_plus() {
         bits(word, 18, 8)
     } else {
         bits(word, 18, 7)
@@ -228,8 +222,14 @@ pub(super) fn mubuf(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         mods.cache = cache(bit(word, 14), bit(word, 17), false, false);
     }
     mods.lds = !cx.arch.is_gfx11_plus() && bit(word, 16);
-    if op.row().operands().is_empty() && !cx.arch.is_gfx942_plus() {
-        mods.cache = Cache::default();
+    if op.row().operands().is_empty() {
+        // Cache control: a scope on gfx942, nothing before.
+        let scope = if cx.arch.is_gfx942_plus() {
+            Cache::GLC | Cache::SCC
+        } else {
+            0
+        };
+        mods.cache = Cache(mods.cache.0 & scope);
     }
     typed_or_not(cx, op, Format::Mubuf, high, mods)
 }

@@ -112,7 +112,7 @@ pub fn decode(arch: Arch, bytes: &[u8]) -> Result<Inst, DecodeError> {
         (0b110100, true, _) => vector::vop3(&cx, word),
         (0b111101, false, _) => scalar::smem(&cx, word),
         (0b110101, false, _) => vector::vop3(&cx, word),
-        (0b110011, false, _) => vector::vop3p(&cx, word),
+        (0b110011, false, _) if bits(word, 23, 3) == 0 => vector::vop3p(&cx, word),
         (0b110010, false, _) if arch.is_gfx11_plus() => vopd::vopd(&cx, word),
         (0b110110, ..) => memory::ds(&cx, word),
         (0b110111, _, false) => memory::flat(&cx, word),

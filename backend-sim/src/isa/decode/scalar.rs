@@ -94,7 +94,7 @@ pub(super) fn smem(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
             mods.offset = signed(high, 21);
         }
         mods.soffset_en = soffset_en && imm;
-        mods.cache = Cache(bit(word, 16) as u8 * Cache::GLC);
+        mods.cache.set(Cache::GLC, bit(word, 16));
     } else if arch.is_gfx12_plus() {
         soffset = Some(bits(high, 25, 7));
         mods.offset = signed(high, 24);
@@ -107,7 +107,8 @@ pub(super) fn smem(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         };
         soffset = Some(bits(high, 25, 7));
         mods.offset = signed(high, 21);
-        mods.cache = Cache(bit(word, glc) as u8 * Cache::GLC | bit(word, dlc) as u8 * Cache::DLC);
+        mods.cache.set(Cache::GLC, bit(word, glc));
+        mods.cache.set(Cache::DLC, bit(word, dlc));
     }
     if !op.row().has(Field::Soffset) {
         mods = Mods::default();

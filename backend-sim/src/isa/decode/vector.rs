@@ -259,7 +259,7 @@ fn sdwa(op: Op, word: u32, compare: bool) -> Result<Sdwa, DecodeError> {
 pub(super) fn vop3(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let op = cx.lookup(Format::Vop3, bits(word, 16, 10))?;
     let row = op.row();
-    if row.flags.has(Flags::SHORT_ONLY) {
+    if !row.has_vop3(cx.arch) {
         return Err(DecodeError::NoSuchForm { op, form: "VOP3" });
     }
     let high = cx.words.at(1)?;

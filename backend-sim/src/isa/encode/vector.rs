@@ -193,13 +193,8 @@ fn finish(low: u32, high: u32, extra: Option<u32>) -> Encoded {
 
 pub(super) fn vop3(cx: &Cx) -> Result<Encoded, EncodeError> {
     let row = cx.inst.op.row();
-    let short_only = row.flags.has(Flags::SHORT_ONLY);
-    let vector = matches!(
-        row.format,
-        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3
-    );
     let opcode = vop3_opcode(row, cx.arch)
-        .filter(|_| vector && !short_only)
+        .filter(|_| row.has_vop3(cx.arch))
         .ok_or(cx.not_here())?;
     let mods = &cx.inst.mods;
     let long = long(cx)?;

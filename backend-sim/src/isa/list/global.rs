@@ -83,8 +83,6 @@ Global {
     global_atomic_cond_sub_u32    -     -      -     -     0x50  (ret:U32 addr:U64 v:U32 saddr:U64);
     global_load_block             -     -      -     -     0x53  (d:B1024 addr:U64 saddr:U64);
     global_store_block            -     -      -     -     0x54  (addr:U64 v:B1024 saddr:U64);
-    global_load_tr_b128           -     -      -     -     0x57  (d:B64 addr:U64 saddr:U64);
-    global_load_tr_b64            -     -      -     -     0x58  (d:B32 addr:U64 saddr:U64);
     global_atomic_ordered_add_b64 -     -      -     -     0x73  (ret:B64 addr:U64 v:B64 saddr:U64);
 } } };
 }

@@ -29,11 +29,7 @@ Sopk {
     // since gfx10
     s_version              -     -      0x01  0x01  0x01  (version);
     s_subvector_loop_begin -     -      0x1b  0x16  -     (m:B32 label);
-
-    // since gfx11
-    s_subvector_loop_end   -     -      -     0x17  -     (m:B32 label);
-
-    // since gfx10
+    s_subvector_loop_end   -     -      0x1c  0x17  -     (m:B32 label);
     s_waitcnt_vscnt        -     -      0x17  0x18  -     (r:B32 hex);
     s_waitcnt_vmcnt        -     -      0x18  0x19  -     (r:B32 hex);
     s_waitcnt_expcnt       -     -      0x19  0x1a  -     (r:B32 hex);

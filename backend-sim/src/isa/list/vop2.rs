@@ -61,12 +61,12 @@ Vop2 {
     v_add_u32           0x34    0x34    0x25    0x25    0x25    (d:U32 a:U32 b:U32)                  [gfx10("v_add_nc_u32")];
     v_sub_u32           0x35    0x35    0x26    0x26    0x26    (d:U32 a:U32 b:U32)                  [gfx10("v_sub_nc_u32")];
     v_subrev_u32        0x36    0x36    0x27    0x27    0x27    (d:U32 a:U32 b:U32)                  [gfx10("v_subrev_nc_u32")];
-    v_dot2c_f32_f16     0x37    0x37    0x02    -       -       (m:F32 a:PkF16 b:PkF16)              [on(ArchSet::GFX908_UP)];
+    v_dot2c_f32_f16     0x37    0x37    0x02    0x02    -       (m:F32 a:PkF16 b:PkF16)              [on(ArchSet::GFX908_UP)] [gfx11("v_dot2acc_f32_f16")] [is(Flags::SHORT_SINCE_GFX10)];
     v_dot2c_i32_i16     0x38    0x38    -       -       -       (m:I32 a:PkI16 b:PkI16)              [on(ArchSet::GFX908_UP)];
-    v_dot4c_i32_i8      0x39    0x39    0x0d    -       -       (m:I32 a:B32 b:B32)                  [on(ArchSet::GFX908_UP)];
+    v_dot4c_i32_i8      0x39    0x39    0x0d    -       -       (m:I32 a:B32 b:B32)                  [on(ArchSet::GFX908_UP)] [is(Flags::SHORT_SINCE_GFX10)];
     v_dot8c_i32_i4      0x3a    0x3a    -       -       -       (m:I32 a:B32 b:B32)                  [on(ArchSet::GFX908_UP)];
     v_fmac_f32          0x3b    0x3b    0x2b    0x2b    0x2b    (m:F32 a:F32 b:F32)                  [on(ArchSet::GFX906_UP)];
-    v_pk_fmac_f16       0x3c    0x3c    0x3c    0x3c    0x3c    (m:PkF16 a:PkF16 b:PkF16)            [on(ArchSet::GFX908_UP)] [is(Flags::SHORT_ONLY)] [is(Flags::NO_DPP)];
+    v_pk_fmac_f16       0x3c    0x3c    0x3c    0x3c    0x3c    (m:PkF16 a:PkF16 b:PkF16)            [on(ArchSet::GFX908_UP)] [is(Flags::SHORT_ONLY)];
     v_xnor_b32          0x3d    0x3d    0x1e    0x1e    0x1e    (d:U32 a:U32 b:U32)                  [on(ArchSet::GFX906_UP)];
     v_add_f64           [0x280] [0x280] [0x164] [0x327] 0x02    (d:F64 a:F64 b:F64);
     v_mul_f64           [0x281] [0x281] [0x165] [0x328] 0x06    (d:F64 a:F64 b:F64);
@@ -75,9 +75,6 @@ Vop2 {
     v_lshlrev_b64       [0x28f] [0x28f] [0x2ff] [0x33c] 0x1f    (d:U64 a:U32 b:U64);
     v_cvt_pkrtz_f16_f32 [0x296] [0x296] 0x2f    0x2f    0x2f    (d:PkF16 a:F32 b:F32)                [gfx11("v_cvt_pk_rtz_f16_f32")];
     v_mul_legacy_f32    0x04    [0x2a1] 0x07    0x07    0x07    (d:F32 a:F32 b:F32)                  [gfx11("v_mul_dx9_zero_f32")];
-
-    // since gfx11
-    v_dot2acc_f32_f16   -       -       -       0x02    -       (m:F32 a:PkF16 b:PkF16)              [is(Flags::SHORT_ONLY)];
 
     // since gfx10
     v_fmac_legacy_f32   -       -       0x06    0x06    -       (m:F32 a:F32 b:F32)                  [gfx11("v_fmac_dx9_zero_f32")] [is(Flags::NO_DPP)];

@@ -59,7 +59,7 @@ pub(crate) static DUALS: [Dual; 16] = [
     both(Op::v_cndmask_b32, 0x09, "v_dual_cndmask_b32"),
     both(Op::v_max_f32, 0x0a, "v_dual_max_f32").gfx12("v_dual_max_num_f32"),
     both(Op::v_min_f32, 0x0b, "v_dual_min_f32").gfx12("v_dual_min_num_f32"),
-    both(Op::v_dot2acc_f32_f16, 0x0c, "v_dual_dot2acc_f32_f16"),
+    both(Op::v_dot2c_f32_f16, 0x0c, "v_dual_dot2acc_f32_f16"),
     only_y(Op::v_add_u32, 0x10, "v_dual_add_nc_u32"),
     only_y(Op::v_lshlrev_b32, 0x11, "v_dual_lshlrev_b32"),
     only_y(Op::v_and_b32, 0x12, "v_dual_and_b32"),

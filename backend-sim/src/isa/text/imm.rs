@@ -46,7 +46,7 @@ pub(super) fn message(
     };
     let rest = value & !(if gfx11 { 0xff } else { 0x37f });
     let name = message_name(arch, id, returning);
-    if rest != 0 {
+    if rest != 0 && !(gfx11 && name.is_some()) {
         return write!(f, "{value}");
     }
     const GS_OPS: [&str; 4] = ["GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"];

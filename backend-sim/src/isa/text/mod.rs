@@ -7,7 +7,7 @@ mod operand;
 use core::fmt::{self, Display, Formatter};
 
 use super::list::vopd::DUALS;
-use super::row::{Code, Flags};
+use super::row::Code;
 use super::{Arch, Field, Format, Inst, Lanes, Op, Operand, OperandDesc, Row};
 
 /// An instruction as assembly text; see [`Inst::text`].
@@ -71,9 +71,7 @@ impl Text<'_> {
             Format::Vop1 | Format::Vop2 if mods.dpp.is_some() => "_dpp",
             Format::Vopc if mods.dpp.is_some() => "",
             Format::Vop3 | Format::Vop3p if mods.dpp.is_some() => "_e64_dpp",
-            Format::Vop1 | Format::Vop2 | Format::Vopc if !row.flags.has(Flags::SHORT_ONLY) => {
-                "_e32"
-            }
+            Format::Vop1 | Format::Vop2 | Format::Vopc if row.has_vop3(self.arch) => "_e32",
             Format::Vop1 if row.op == Op::v_mov_b16 => "_e32",
             Format::Vop2 if row.op == Op::v_pk_fmac_f16 && self.arch.is_gfx9() => "_e32",
             Format::Vop3

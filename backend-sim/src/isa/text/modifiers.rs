@@ -42,7 +42,11 @@ impl Text<'_> {
             self.dpp(f, dpp)?;
         }
         let Some(sdwa) = mods.sdwa else { return Ok(()) };
-        if self.inst.format != Format::Vopc {
+        // Conversions from 8-bit floats write whole registers.
+        let whole = ["fp8", "bf8"]
+            .iter()
+            .any(|name| self.row().mnemonic.contains(name));
+        if self.inst.format != Format::Vopc && !whole {
             write!(f, " dst_sel:{}", select(sdwa.dst_sel))?;
             f.write_str(match sdwa.dst_unused {
                 Unused::Pad => " dst_unused:UNUSED_PAD",
@@ -240,8 +244,12 @@ impl Text<'_> {
             (1, true, _) => " th:TH_ATOMIC_RETURN",
             (2, true, _) => " th:TH_ATOMIC_NT",
             (3, true, _) => " th:TH_ATOMIC_NT_RETURN",
-            (4, true, _) => " th:TH_ATOMIC_CASCADE_RT",
-            (6, true, _) => " th:TH_ATOMIC_CASCADE_NT",
+            (4 | 5, true, _) if scope >= 2 => " th:TH_ATOMIC_CASCADE_RT",
+            (6 | 7, true, _) if scope >= 2 => " th:TH_ATOMIC_CASCADE_NT",
+            (4..=7, true, _) => {
+                write!(f, " th:TH_ATOMIC_{hint:#x}")?;
+                ""
+            }
             (1, _, true) => " th:TH_STORE_NT",
             (2, _, true) => " th:TH_STORE_HT",
             (3, _, true) if scope == 3 => " th:TH_STORE_BYPASS",
@@ -257,7 +265,7 @@ impl Text<'_> {
             (4, _, false) => " th:TH_LOAD_NT_RT",
             (5, _, false) => " th:TH_LOAD_RT_NT",
             (6, _, false) => " th:TH_LOAD_NT_HT",
-            (_, ..) => {
+            _ => {
                 write!(f, " th:{hint:#x}")?;
                 ""
             }

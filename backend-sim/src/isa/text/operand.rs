@@ -77,6 +77,10 @@ impl Text<'_> {
         f.write_str(close)
     }
 
+    fn is_sop1(&self) -> bool {
+        self.inst.format == Format::Sop1
+    }
+
     pub(super) fn is_mix(&self) -> bool {
         let name = self.row().mnemonic;
         name.starts_with("v_fma_mix") || name.starts_with("v_mad_mix")
@@ -116,10 +120,14 @@ impl Text<'_> {
             Operand::LdsDirect => f.write_str("src_lds_direct"),
             Operand::Int(n) => write!(f, "{n}"),
             // 16-bit integers have no fractions: the bits are shown.
-            Operand::Float(constant) if matches!(ty, Type::U16 | Type::I16 | Type::B16) => {
+            Operand::Float(constant)
+                if matches!(ty, Type::U16 | Type::I16 | Type::B16) && !self.is_sop1() =>
+            {
                 write!(f, "{:#x}", constant.f16_bits())
             }
             Operand::Float(constant) => f.write_str(inline_float(constant, ty)),
+            // SOP1 shows all of a literal.
+            Operand::Literal(value) if ty.is_16() && self.is_sop1() => literal(f, value, Type::B32),
             Operand::Literal(value) => literal(f, value, ty),
             Operand::Imm(value) => write!(f, "{value}"),
         }
@@ -188,7 +196,11 @@ fn registers(f: &mut Formatter<'_>, file: &str, first: u8, dwords: u8) -> fmt::R
 fn literal(f: &mut Formatter<'_>, value: u32, ty: Type) -> fmt::Result {
     let half = ty.is_16();
     let value = if half { value & 0xffff } else { value };
-    let number = if half { i32::from(value as i16) } else { value as i32 };
+    let number = if ty == Type::F16 {
+        i32::from(value as i16)
+    } else {
+        value as i32
+    };
     let wide = ty.dwords(Lanes::W64) > 1;
     if (-16..=64).contains(&number) && !(wide && number < 0) {
         return write!(f, "{number}");

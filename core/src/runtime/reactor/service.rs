@@ -15,7 +15,8 @@ pub(crate) type Reports = Vec<EventReport>;
 /// Something that concerns the whole system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SystemEvent {
-    /// A memory fault on an agent. Its queues are stopped.
+    /// A memory fault on an agent. The queue is stopped, or all of the agent's if the hardware does
+    /// not say which it was.
     MemoryFault {
         /// The agent.
         agent: AgentId,
@@ -47,9 +48,10 @@ impl<B: Backend + ?Sized> Reactor<B> {
     /// Serves the queues and what was reported. Makes calls due, but calls nobody.
     pub fn service(&self, reports: Reports) {
         for report in reports {
-            let (agent, event, status) = match report {
+            let (agent, hardware, event, status) = match report {
                 EventReport::Memory(agent, fault) => (
                     agent,
+                    fault.queue,
                     SystemEvent::MemoryFault { agent, fault },
                     QueueStatus::MemoryFault {
                         address: fault.address,
@@ -57,13 +59,14 @@ impl<B: Backend + ?Sized> Reactor<B> {
                 ),
                 EventReport::Hardware(agent, exception) => (
                     agent,
+                    None,
                     SystemEvent::HardwareException { agent, exception },
                     QueueStatus::Exception,
                 ),
             };
             self.make_due(Pending::System(event));
             for queue in self.live_queues() {
-                if queue.agent() == agent {
+                if queue.agent() == agent && hardware.is_none_or(|h| queue.is(h)) {
                     queue.fail(status);
                 }
             }

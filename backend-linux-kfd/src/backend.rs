@@ -1,0 +1,185 @@
+//! The backend: what is open, and the answers of [`Topology`] that follow from it.
+
+use crate::code::CodeQueues;
+use crate::device::{self, Gpu};
+use crate::events::EventTable;
+use crate::kfd::{Kfd, OpenError};
+use crate::memory::MemoryTable;
+use crate::optional::xnack_is_on;
+use crate::queues::QueueTable;
+use crate::sys::FutexPark;
+use crate::topology::agents::{self, AgentRecord};
+use crate::topology::{Snapshot, cpu_model};
+use alloc::vec::Vec;
+use rukh_core::backend::{
+    AgentId, AgentInfo, CacheInfo, ClockCounters, LinkInfo, Lock, MemoryBank, SkippedAgent,
+    Topology, TopologyError,
+};
+use rukh_core::kfd::{KfdPort, PortError};
+
+/// What every call answers in a child of the process that opened the driver.
+pub(crate) const INHERITED: &str =
+    "the use of a KFD backend in a child process: open another one there";
+
+/// A runtime's backend over the Linux KFD.
+///
+/// The kernel binds a process's address spaces and its event page to the process, not to an open file, and keeps them
+/// until the process ends. So a process opens one backend, keeps it, and shares it between runtimes (it
+/// is made for [`Arc`](alloc::sync::Arc)); a second one finds its GPUs skipped with a reason. A child process opens its own.
+pub struct KfdBackend<P: KfdPort> {
+    pub(crate) kfd: Kfd<P>,
+    pub(crate) park: FutexPark,
+    pub(crate) gpus: Vec<Gpu>,
+    agents: Vec<AgentRecord>,
+    links: Vec<LinkInfo>,
+    skipped: Vec<SkippedAgent>,
+    pub(crate) xnack: bool,
+    /// Each GPU's counter when the backend was opened, for those whose frequency is not told.
+    pub(crate) first_counters: Vec<ClockCounters>,
+    // Taken in this order: code, queues, events, memory.
+    pub(crate) code: Lock<CodeQueues>,
+    pub(crate) queues: Lock<QueueTable>,
+    pub(crate) events: Lock<EventTable>,
+    pub(crate) memory: Lock<MemoryTable>,
+}
+
+impl<P: KfdPort> KfdBackend<P> {
+    /// Opens the driver and every GPU that can be opened. A machine without GPUs has its CPU agents.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; nothing stays open then.
+    pub fn open(port: P) -> Result<Self, OpenError> {
+        let kfd = Kfd::open(port)?;
+        let snapshot = Snapshot::read(kfd.port())?;
+        let xnack = xnack_is_on(&kfd);
+        let mut backend = Self {
+            kfd,
+            park: FutexPark::new(),
+            gpus: Vec::new(),
+            agents: Vec::new(),
+            links: Vec::new(),
+            skipped: snapshot.skipped.clone(),
+            xnack,
+            first_counters: Vec::new(),
+            code: Lock::new(CodeQueues::default()),
+            queues: Lock::new(QueueTable::default()),
+            events: Lock::new(EventTable::default()),
+            memory: Lock::new(MemoryTable::default()),
+        };
+        // From here on a failure drops the backend, which closes what is open.
+        device::open_all(
+            &backend.kfd,
+            &snapshot,
+            &mut backend.gpus,
+            &mut backend.skipped,
+        )?;
+        let opened: Vec<_> = backend.gpus.iter().map(|gpu| gpu.opened(xnack)).collect();
+        let (agents, links) = agents::build(&snapshot, &opened, &cpu_model(backend.kfd.port()));
+        drop(opened);
+        (backend.agents, backend.links) = (agents, links);
+        backend.first_counters = backend
+            .gpus
+            .iter()
+            .map(|gpu| backend.read_counters(gpu).unwrap_or_default())
+            .collect();
+        Ok(backend)
+    }
+
+    /// The driver.
+    pub const fn kfd(&self) -> &Kfd<P> {
+        &self.kfd
+    }
+
+    pub(crate) fn port(&self) -> &P {
+        self.kfd.port()
+    }
+
+    pub(crate) fn record(&self, agent: AgentId) -> Option<&AgentRecord> {
+        self.agents.get(agent.0 as usize)
+    }
+
+    /// The index of an agent's GPU.
+    pub(crate) fn gpu_index(&self, agent: AgentId) -> Option<usize> {
+        self.record(agent)?.gpu
+    }
+
+    pub(crate) fn gpu(&self, agent: AgentId) -> Option<&Gpu> {
+        self.gpus.get(self.gpu_index(agent)?)
+    }
+
+    /// The agent of a GPU by the driver's id.
+    pub(crate) fn agent_by_gpu_id(&self, id: u32) -> Option<AgentId> {
+        self.agents
+            .iter()
+            .position(|agent| agent.gpu.is_some_and(|index| self.gpus[index].id == id))
+            .map(|index| AgentId(index as u32))
+    }
+}
+
+/// The name of the call that failed, for errors that carry one.
+pub(crate) const fn call_name(error: &PortError) -> &'static str {
+    match error {
+        PortError::File { .. } => "open",
+        PortError::Ioctl { name, .. } => name,
+        PortError::Map { .. } => "mmap",
+    }
+}
+
+impl<P: KfdPort> Topology for KfdBackend<P> {
+    fn agent_count(&self) -> u32 {
+        self.agents.len() as u32
+    }
+
+    fn agent(&self, agent: AgentId) -> Result<AgentInfo, TopologyError> {
+        self.record(agent)
+            .map(|record| record.info.clone())
+            .ok_or(TopologyError::NoAgent {
+                agent,
+                count: self.agent_count(),
+            })
+    }
+
+    fn memory_banks(&self, agent: AgentId, visit: &mut dyn FnMut(&MemoryBank)) {
+        self.record(agent)
+            .iter()
+            .flat_map(|a| &a.banks)
+            .for_each(visit);
+    }
+
+    fn caches(&self, agent: AgentId, visit: &mut dyn FnMut(&CacheInfo)) {
+        self.record(agent)
+            .iter()
+            .flat_map(|a| &a.caches)
+            .for_each(visit);
+    }
+
+    fn links(&self, visit: &mut dyn FnMut(&LinkInfo)) {
+        self.links.iter().for_each(visit);
+    }
+
+    fn skipped(&self, visit: &mut dyn FnMut(&SkippedAgent)) {
+        self.skipped.iter().for_each(visit);
+    }
+}
+
+impl<P: KfdPort> core::fmt::Debug for KfdBackend<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("KfdBackend")
+            .field("version", &self.kfd.version())
+            .field("gpus", &self.gpus)
+            .field("skipped", &self.skipped)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<P: KfdPort> Drop for KfdBackend<P> {
+    fn drop(&mut self) {
+        // Queues before the memory that they use, and all before the files.
+        self.close_queues();
+        self.close_events();
+        self.close_memory();
+        for gpu in &self.gpus {
+            self.kfd.port().close(gpu.render);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Where the backend under test comes from.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rukh_backend_sim::{Mode, SimBackend, SimConfig};
+use rukh_core::backend::{Backend, FaultInjector, FaultPlan, Wrap};
+use rukh_core::runtime::RuntimeConfig;
+
+use super::Ledger;
+
+/// Makes backends of one kind.
+pub trait Factory: Clone + Send + Sync + 'static {
+    /// The kind.
+    type Backend: Backend + 'static;
+
+    /// A backend that nobody uses yet.
+    fn make(&self) -> Self::Backend;
+
+    /// Whether devices make progress only inside of calls.
+    fn is_stepped(&self) -> bool {
+        false
+    }
+
+    /// How a runtime over it is configured.
+    fn config(&self) -> RuntimeConfig {
+        if self.is_stepped() {
+            RuntimeConfig::default()
+        } else {
+            RuntimeConfig::threaded()
+        }
+    }
+}
+
+/// The software GPU.
+#[derive(Clone, Copy, Debug)]
+pub struct SimFactory {
+    gpus: &'static str,
+    mode: Mode,
+}
+
+impl SimFactory {
+    /// These GPUs, running on threads of their own.
+    pub const fn threads(gpus: &'static str) -> Self {
+        let mode = Mode::Threads { workers: 2 };
+        Self { gpus, mode }
+    }
+
+    /// These GPUs, running when called, with turns chosen by the seed.
+    pub const fn step(gpus: &'static str, seed: u64) -> Self {
+        let mode = Mode::Step { seed };
+        Self { gpus, mode }
+    }
+}
+
+impl Factory for SimFactory {
+    type Backend = SimBackend;
+
+    fn make(&self) -> SimBackend {
+        let config = SimConfig::parse(self.gpus).expect("the suite names profiles that exist");
+        SimBackend::new(config.mode(self.mode)).expect("the suite simulates few GPUs")
+    }
+
+    fn is_stepped(&self) -> bool {
+        matches!(self.mode, Mode::Step { .. })
+    }
+}
+
+/// A factory whose backends keep books.
+#[derive(Clone, Debug)]
+pub struct Watched<F> {
+    inner: F,
+    ledgers: Arc<Mutex<Vec<Arc<Ledger>>>>,
+}
+
+impl<F> Watched<F> {
+    /// Puts a ledger around each backend that `inner` makes.
+    pub fn new(inner: F) -> Self {
+        let ledgers = Arc::default();
+        Self { inner, ledgers }
+    }
+
+    /// What is wrong in the books of all backends so far.
+    pub fn faults(&self) -> Vec<String> {
+        let ledgers = self.ledgers.lock().unwrap_or_else(PoisonError::into_inner);
+        ledgers.iter().flat_map(|ledger| ledger.faults()).collect()
+    }
+}
+
+impl<F: Factory> Factory for Watched<F> {
+    type Backend = Wrap<F::Backend, Arc<Ledger>>;
+
+    fn make(&self) -> Self::Backend {
+        let ledger = Arc::new(Ledger::default());
+        let mut ledgers = self.ledgers.lock().unwrap_or_else(PoisonError::into_inner);
+        ledgers.push(ledger.clone());
+        Wrap::new(self.inner.make(), ledger)
+    }
+
+    fn is_stepped(&self) -> bool {
+        self.inner.is_stepped()
+    }
+
+    fn config(&self) -> RuntimeConfig {
+        self.inner.config()
+    }
+}
+
+/// A factory whose backends have calls fail.
+#[derive(Clone, Debug)]
+pub struct Faulty<F> {
+    inner: F,
+    injector: Arc<FaultInjector>,
+}
+
+impl<F> Faulty<F> {
+    /// Puts a fault injector around what `inner` makes; one for all of its backends.
+    pub fn new(inner: F, plan: FaultPlan) -> Self {
+        let injector = Arc::new(FaultInjector::new(plan));
+        Self { inner, injector }
+    }
+
+    /// The injector.
+    pub fn injector(&self) -> &FaultInjector {
+        &self.injector
+    }
+}
+
+impl<F: Factory> Factory for Faulty<F> {
+    type Backend = Wrap<F::Backend, Arc<FaultInjector>>;
+
+    fn make(&self) -> Self::Backend {
+        Wrap::new(self.inner.make(), self.injector.clone())
+    }
+
+    fn is_stepped(&self) -> bool {
+        self.inner.is_stepped()
+    }
+
+    fn config(&self) -> RuntimeConfig {
+        self.inner.config()
+    }
+}
