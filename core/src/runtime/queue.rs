@@ -162,11 +162,6 @@ impl<B: Backend + ?Sized> QueueInner<B> {
         self.failure
     }
 
-    /// Whether the backend knows it by this name.
-    pub fn is_hardware(&self, handle: QueueHandle) -> bool {
-        *self.hardware.lock(self.reactor.park()) == Some(handle)
-    }
-
     fn failure(&self, status: QueueStatus) -> QueueFailure {
         QueueFailure {
             status,

@@ -65,7 +65,7 @@ impl<B: Backend + ?Sized> Reactor<B> {
                 ),
                 EventReport::Queue(handle, status) => {
                     for queue in self.live_queues() {
-                        if queue.is_hardware(handle) {
+                        if queue.is(handle) {
                             queue.fail(status);
                         }
                     }
