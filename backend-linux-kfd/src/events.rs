@@ -147,6 +147,8 @@ impl<P: KfdPort> KfdBackend<P> {
                             read_only: high(0) != 0,
                             no_execute: low(1) != 0,
                             imprecise: high(1) != 0,
+                            // The driver does not tell.
+                            queue: None,
                         },
                     ));
                 }
