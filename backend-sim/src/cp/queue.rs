@@ -56,6 +56,14 @@ enum Step {
     Poll,
 }
 
+/// What came of servicing a queue.
+pub(crate) struct Serviced {
+    /// Packets were launched or completed, or the queue has stopped.
+    pub changed: bool,
+    /// It wants to be looked at again although nobody calls.
+    pub polls: bool,
+}
+
 /// Why a packet cannot be launched.
 enum Refusal {
     Packet(PacketError),
@@ -117,19 +125,29 @@ impl Queue {
         }
     }
 
-    /// Does all that can be done now. True if the queue wants to be looked at again although
-    /// nobody calls.
-    pub(crate) fn service(&mut self, system: &System, doorbell: u64) -> bool {
+    /// Does all that can be done now.
+    pub(crate) fn service(&mut self, system: &System, doorbell: u64) -> Serviced {
+        let mut changed = false;
         loop {
+            let before = self.is_stopped();
             if let Step::Again = self.complete(system) {
+                changed = true;
                 continue;
             }
-            match self.launch(system, doorbell) {
-                Step::Again => {}
-                Step::Blocked => return false,
-                Step::Poll => return true,
+            let step = self.launch(system, doorbell);
+            changed |= self.is_stopped() != before;
+            match step {
+                Step::Again => changed = true,
+                Step::Blocked | Step::Poll => {
+                    let polls = matches!(step, Step::Poll);
+                    return Serviced { changed, polls };
+                }
             }
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        matches!(self.state, State::Stopped)
     }
 
     /// Abandons everything: dispatches under way are cancelled, signals keep their values.

@@ -172,28 +172,35 @@ impl QueueTable {
         !self.polling.is_empty()
     }
 
-    /// Services all queues that were called. True if there were any.
+    /// Services all queues that were called. True if something came of it.
     pub(crate) fn service(&self, system: &System) -> bool {
-        self.called.drain(|number| self.service_one(system, number))
+        let mut any = false;
+        self.called
+            .drain(|number| any |= self.service_one(system, number));
+        any
     }
 
-    /// Services a queue, unless another worker does: that one will notice the call.
-    pub(crate) fn service_one(&self, system: &System, number: usize) {
+    /// Services a queue, unless another worker does: that one will notice the call. True if something
+    /// came of it, other than that it still waits.
+    pub(crate) fn service_one(&self, system: &System, number: usize) -> bool {
         let slot = &self.slots[number];
+        let mut any = false;
         loop {
             let Some(mut queue) = slot.queue.try_lock() else {
-                return;
+                return any;
             };
             slot.pending.store(false, Ordering::SeqCst);
             if let Some(queue) = queue.as_mut() {
                 let doorbell = slot.doorbell.load(Ordering::Relaxed);
-                if queue.service(system, doorbell) {
+                let serviced = queue.service(system, doorbell);
+                any |= serviced.changed;
+                if serviced.polls {
                     self.polling.set(number);
                 }
             }
             drop(queue);
             if !slot.pending.load(Ordering::SeqCst) {
-                return;
+                return any;
             }
         }
     }

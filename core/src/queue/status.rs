@@ -139,10 +139,11 @@ impl Inactive {
             QueueStatus::Exception
         } else if bits & !0x601 != 0 {
             QueueStatus::Unknown { bits }
+        } else if any(set, ErrorBits::SCRATCH_WAVE64) {
+            // Whatever the other bit says: what serves a wave of 64 serves one of 32.
+            return Self::Scratch(ScratchRequest { wave_lanes: 64 });
         } else if any(set, ErrorBits::SCRATCH_WAVE32) {
             return Self::Scratch(ScratchRequest { wave_lanes: 32 });
-        } else if any(set, ErrorBits::SCRATCH_WAVE64) {
-            return Self::Scratch(ScratchRequest { wave_lanes: 64 });
         } else {
             return Self::Reclaim;
         })
@@ -189,7 +190,7 @@ mod tests {
         let wave = |wave_lanes| Inactive::Scratch(ScratchRequest { wave_lanes });
         assert_eq!(Inactive::decode(0x1), wave(64));
         assert_eq!(Inactive::decode(0x400), wave(32));
-        assert_eq!(Inactive::decode(0x401), wave(32));
+        assert_eq!(Inactive::decode(0x401), wave(64));
         assert_eq!(Inactive::decode(0x200), Inactive::Reclaim);
         assert_eq!(Inactive::decode(0), Inactive::Running);
     }

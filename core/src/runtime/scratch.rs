@@ -15,6 +15,8 @@ use core::sync::atomic::Ordering;
 /// A queue's scratch memory.
 pub(crate) struct QueueScratch<B: Backend + ?Sized> {
     block: Option<Block<B>>,
+    /// The packet that it was last given for, and the request.
+    given: Option<(u64, u32, ScratchRequest)>,
     device: Option<ScratchDevice>,
     bank: Option<BankId>,
 }
@@ -42,6 +44,7 @@ impl<B: Backend + ?Sized> QueueScratch<B> {
             });
         Self {
             block: None,
+            given: None,
             device,
             bank,
         }
@@ -55,8 +58,18 @@ impl<B: Backend + ?Sized> QueueScratch<B> {
         ring: &QueueRing<B>,
         request: ScratchRequest,
     ) -> Result<(), QueueStatus> {
-        let lane_bytes = wanted(ring).ok_or(QueueStatus::InvalidPacketFormat)?;
+        let (read, lane_bytes) = wanted(ring).ok_or(QueueStatus::InvalidPacketFormat)?;
         let queue = ring.memory().amd_queue();
+        let asked = Some((read, lane_bytes, request));
+        if self.given == asked && self.block.is_some() {
+            // It has what it asks for, and asks again: giving it once more would go on for ever.
+            return Err(QueueStatus::OutOfScratch {
+                bytes: queue
+                    .scratch_backing_memory_byte_size
+                    .load(Ordering::Relaxed),
+            });
+        }
+        self.given = asked;
         self.clear(queue);
         let Some((device, bank)) = self.device.zip(self.bank) else {
             return Err(QueueStatus::OutOfScratch { bytes: 0 });
@@ -147,13 +160,13 @@ impl<B: Backend + ?Sized> QueueScratch<B> {
     }
 }
 
-/// The private memory per work-item of the packet at the read index, if that is a dispatch.
-fn wanted<B: Backend + ?Sized>(ring: &QueueRing<B>) -> Option<u32> {
+/// The read index, and the private memory per work-item of the packet there, if that is a dispatch.
+fn wanted<B: Backend + ?Sized>(ring: &QueueRing<B>) -> Option<(u64, u32)> {
     let memory = ring.memory();
     let read = ring.read_index(MemoryOrder::Acquire);
     let words = memory.packet((read & u64::from(memory.packets() - 1)) as u32);
     let header = Header(words[0].load(Ordering::Acquire) as u16);
     (header.packet_type() == PacketType::KernelDispatch)
         // private_segment_size, at byte 24.
-        .then(|| words[6].load(Ordering::Relaxed))
+        .then(|| (read, words[6].load(Ordering::Relaxed)))
 }

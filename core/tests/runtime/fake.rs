@@ -66,6 +66,8 @@ pub struct Fake {
 }
 
 pub const GPU: AgentId = AgentId(1);
+/// A size of private memory that this packet processor never thinks it has.
+pub const INSATIABLE: u32 = 333;
 pub const VRAM: u64 = 1 << 30;
 
 impl Fake {
@@ -284,7 +286,8 @@ fn run(queue: &AmdQueue, dispatch: &KernelDispatchPacket) -> i64 {
         return 8;
     }
     let lane = queue.scratch_wave64_lane_byte_size.load(Ordering::Acquire);
-    if dispatch.private_segment_size > lane {
+    // One that is never content asks for ever.
+    if dispatch.private_segment_size > lane || dispatch.private_segment_size == INSATIABLE {
         return 1;
     }
     if dispatch.kernarg_address != 0 {

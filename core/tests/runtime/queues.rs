@@ -392,3 +392,24 @@ fn a_queue_that_goes_says_so_to_whoever_waits() {
         }
     });
 }
+
+#[test]
+fn a_device_that_is_never_content_with_its_scratch_stops() {
+    for (_, rt) in [threaded(), stepped()] {
+        let queue = rt.create_queue(GPU, config(64)).unwrap();
+        let mut packet = dispatch(&[0, 0], SignalHandle::NULL);
+        packet.kernarg_address = 0;
+        packet.private_segment_size = fake::INSATIABLE;
+        queue.claim(soon(&rt)).unwrap().publish_packet(&packet);
+        let failed = rt
+            .signal(queue.failure_signal())
+            .unwrap()
+            .wait(Condition::Ne, 0, soon(&rt), WaitHint::Blocked)
+            .unwrap();
+        assert!(failed.is_met());
+        assert!(matches!(
+            queue.status(),
+            Some(QueueStatus::OutOfScratch { bytes }) if bytes > 0
+        ));
+    }
+}
