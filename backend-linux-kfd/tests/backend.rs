@@ -3,7 +3,7 @@
 mod fake;
 
 use fake::{Fake, FakeGpu};
-use rukh_backend_linux_kfd::KfdBackend;
+use rukh_backend_linux_kfd::{KfdBackend, RuntimeMode, XnackMode};
 use rukh_core::backend::*;
 use rukh_core::kfd::uapi::{AllocFlags, ContextSaveAreaHeader};
 use rukh_core::queue::QueueStatus;
@@ -715,6 +715,39 @@ fn what_the_driver_says_about_a_queue_is_reported_once() {
             queue.handle,
             QueueStatus::InvalidCodeObject
         )]
+    );
+}
+
+#[test]
+fn what_an_old_kernel_lacks_is_said_with_the_version_that_has_it() {
+    let fake = Fake::gfx90a();
+    fake.kernel().minor = 4;
+    let backend = KfdBackend::open(fake.clone()).unwrap();
+    assert_eq!(backend.xnack_mode(), XnackMode::Off);
+    let log = fake.kernel().log.clone();
+    assert!(!log.contains(&"SET_XNACK_MODE"), "it is not asked for");
+    assert_eq!(
+        backend.runtime_enable(0, RuntimeMode::ENABLE),
+        Err(NotSupported("RUNTIME_ENABLE before KFD 1.13"))
+    );
+    let contiguous = MemoryFlags::WRITABLE | MemoryFlags::CONTIGUOUS;
+    assert_eq!(
+        backend
+            .allocate(&request(VRAM, 4096, contiguous))
+            .unwrap_err(),
+        MemoryError::NotSupported("contiguous memory before KFD 1.16")
+    );
+    backend.allocate(&request(VRAM, 1 << 20, host())).unwrap();
+    assert_eq!(
+        backend.available(VRAM).unwrap(),
+        (64 << 30) - (1 << 20),
+        "counted here, since the driver does not tell"
+    );
+    let new = KfdBackend::open(Fake::gfx90a()).unwrap();
+    assert_eq!(new.runtime_enable(0, RuntimeMode::ENABLE), Ok(Ok(0)));
+    assert_eq!(
+        new.install_trap_handler(GPU),
+        Err(NotSupported("a trap handler of its own"))
     );
 }
 
