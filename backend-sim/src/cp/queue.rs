@@ -88,6 +88,16 @@ pub(crate) struct Queue {
     snapshot: Option<[u8; PACKET_SIZE]>,
     in_flight: VecDeque<InFlight>,
     scratch: Arc<ScratchSlots>,
+    /// Something has happened since service began.
+    progress: bool,
+}
+
+/// What servicing a queue came to.
+pub(crate) struct Served {
+    /// Something has happened.
+    pub progress: bool,
+    /// The queue wants to be looked at again although nobody calls.
+    pub look_again: bool,
 }
 
 impl Queue {
@@ -114,21 +124,27 @@ impl Queue {
             snapshot: None,
             in_flight: VecDeque::new(),
             scratch: Arc::new(ScratchSlots::default()),
+            progress: false,
         }
     }
 
-    /// Does all that can be done now. True if the queue wants to be looked at again although
-    /// nobody calls.
-    pub(crate) fn service(&mut self, system: &System, doorbell: u64) -> bool {
-        loop {
-            if let Step::Again = self.complete(system) {
-                continue;
+    /// Does all that can be done now.
+    pub(crate) fn service(&mut self, system: &System, doorbell: u64) -> Served {
+        self.progress = false;
+        let look_again = loop {
+            let step = match self.complete(system) {
+                Step::Again => Step::Again,
+                _ => self.launch(system, doorbell),
+            };
+            match step {
+                Step::Again => self.progress = true,
+                Step::Blocked => break false,
+                Step::Poll => break true,
             }
-            match self.launch(system, doorbell) {
-                Step::Again => {}
-                Step::Blocked => return false,
-                Step::Poll => return true,
-            }
+        };
+        Served {
+            progress: self.progress,
+            look_again,
         }
     }
 
@@ -232,6 +248,7 @@ impl Queue {
     /// Stores a code in the inactive signal and raises the queue's event.
     fn tell_host(&mut self, system: &System, code: QueueCode) {
         self.state = State::WaitsForHost;
+        self.progress = true;
         let handle = self.memory.inactive_signal();
         if handle != 0 {
             let view = &system.gpus[self.gpu].view;
@@ -260,6 +277,7 @@ impl Queue {
     /// Stops the queue for good.
     fn stop(&mut self, system: &System, packet: u64, cause: FaultCause) {
         self.abandon();
+        self.progress = true;
         let report = FaultReport {
             agent: system.gpus[self.gpu].agent,
             queue: self.handle,

@@ -172,28 +172,35 @@ impl QueueTable {
         !self.polling.is_empty()
     }
 
-    /// Services all queues that were called. True if there were any.
+    /// Services all queues that were called. True if something happened.
     pub(crate) fn service(&self, system: &System) -> bool {
-        self.called.drain(|number| self.service_one(system, number))
+        let mut progress = false;
+        self.called
+            .drain(|number| progress |= self.service_one(system, number));
+        progress
     }
 
-    /// Services a queue, unless another worker does: that one will notice the call.
-    pub(crate) fn service_one(&self, system: &System, number: usize) {
+    /// Services a queue, unless another worker does: that one will notice the call. True if something
+    /// happened.
+    pub(crate) fn service_one(&self, system: &System, number: usize) -> bool {
         let slot = &self.slots[number];
+        let mut progress = false;
         loop {
             let Some(mut queue) = slot.queue.try_lock() else {
-                return;
+                return progress;
             };
             slot.pending.store(false, Ordering::SeqCst);
             if let Some(queue) = queue.as_mut() {
                 let doorbell = slot.doorbell.load(Ordering::Relaxed);
-                if queue.service(system, doorbell) {
+                let served = queue.service(system, doorbell);
+                progress |= served.progress;
+                if served.look_again {
                     self.polling.set(number);
                 }
             }
             drop(queue);
             if !slot.pending.load(Ordering::SeqCst) {
-                return;
+                return progress;
             }
         }
     }
