@@ -38,8 +38,15 @@ pub(crate) struct Worker<E: Executor> {
     number: usize,
     system: Arc<System>,
     executor: E,
-    // Boxed: they are moved about.
+    #[expect(
+        clippy::vec_box,
+        reason = "work-groups move between the lists all the time"
+    )]
     resident: Vec<Box<Group<E::Wave>>>,
+    #[expect(
+        clippy::vec_box,
+        reason = "work-groups move between the lists all the time"
+    )]
     spare: Vec<Box<Group<E::Wave>>>,
     /// One for each dispatch that work-groups were claimed from; most often one.
     claims: Vec<Claim>,
