@@ -195,6 +195,8 @@ impl<P: KfdPort> KfdBackend<P> {
             Entry::Occupied(queue) => queue.into_mut(),
             Entry::Vacant(place) => place.insert(self.make_code_queue(agent, gpu)?),
         };
+        // The code itself has to have arrived before caches are emptied for it.
+        self.flush_hdp(gpu);
         let gfx10 = self.gpus[gpu].identity.processor.version.major >= 10;
         queue.submit(if gfx10 {
             ACQUIRE_GFX10.len()

@@ -2,6 +2,7 @@
 
 use crate::drm::DeviceInfo;
 use crate::kfd::{Kfd, OpenError};
+use crate::memory::Hdp;
 use crate::queues::Doorbells;
 use crate::topology::agents::{Identity, Opened, identify};
 use crate::topology::node::GpuProperties;
@@ -35,6 +36,8 @@ pub(crate) struct Gpu {
     pub product: Name,
     /// Mapped when the first queue is created.
     pub doorbells: Lock<Option<Doorbells>>,
+    /// Mapped when the host first writes to its memory through the runtime.
+    pub hdp: Lock<Hdp>,
 }
 
 impl Gpu {
@@ -138,6 +141,7 @@ fn open<P: KfdPort>(
             .map_or_else(Name::new, |device| device.product(kfd.port())),
         device,
         doorbells: Lock::new(None),
+        hdp: Lock::new(Hdp::default()),
     })
 }
 

@@ -147,6 +147,7 @@ impl<P: KfdPort> KfdBackend<P> {
                             read_only: high(0) != 0,
                             no_execute: low(1) != 0,
                             imprecise: high(1) != 0,
+                            queue: None,
                         },
                     ));
                 }
@@ -270,15 +271,13 @@ impl<P: KfdPort> Events for KfdBackend<P> {
             return Err(EventError::NoEvent(event));
         }
         if !self.kfd.inherited() {
-            let answer = self.kfd.call(&mut DestroyEvent {
-                event_id: event.0,
-                pad: 0,
-            });
-            match answer {
-                // One that the driver does not know is gone, which is what was asked for.
-                Err(error) if error.errno() != EINVAL => return Err(os(&error)),
-                _ => {}
-            }
+            // After an error it is still there, and is destroyed when the backend goes.
+            self.kfd
+                .call(&mut DestroyEvent {
+                    event_id: event.0,
+                    pad: 0,
+                })
+                .map_err(|error| os(&error))?;
         }
         table.events.remove(&event.0);
         Ok(())
@@ -370,6 +369,7 @@ impl<P: KfdPort> Events for KfdBackend<P> {
         for (kind, data) in kinds.iter().zip(&data) {
             self.report(*kind, data, report);
         }
+        self.report_exceptions(report);
         Ok(EventOutcome::Raised)
     }
 }

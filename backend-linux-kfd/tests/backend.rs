@@ -5,7 +5,8 @@ mod fake;
 use fake::{Fake, FakeGpu};
 use rukh_backend_linux_kfd::KfdBackend;
 use rukh_core::backend::*;
-use rukh_core::kfd::uapi::AllocFlags;
+use rukh_core::kfd::uapi::{AllocFlags, ContextSaveAreaHeader};
+use rukh_core::queue::QueueStatus;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -653,6 +654,68 @@ fn code_is_forgotten_through_a_queue_of_the_backend_s_own() {
     drop(kernel);
     drop(backend);
     fake.kernel().assert_clean();
+}
+
+#[test]
+fn host_writes_are_flushed_through_a_register_that_is_mapped_once() {
+    let fake = Fake::gfx90a();
+    let backend = KfdBackend::open(fake.clone()).unwrap();
+    backend.flush_host_writes(CPU);
+    assert!(fake.kernel().bos.is_empty());
+    backend.flush_host_writes(GPU);
+    backend.flush_host_writes(GPU);
+    {
+        let kernel = fake.kernel();
+        assert_eq!(kernel.bos.len(), 1);
+        let page = kernel.bos.values().next().unwrap();
+        assert!(page.flags.contains(AllocFlags::MMIO_REMAP));
+        // SAFETY: the register's page is mapped at its GPU address while the backend lives.
+        let word = unsafe { std::ptr::with_exposed_provenance::<u32>(page.va as usize).read() };
+        assert_eq!(word, 1);
+    }
+    drop(backend);
+    fake.kernel().assert_clean();
+}
+
+#[test]
+fn what_the_driver_says_about_a_queue_is_reported_once() {
+    let fake = Fake::gfx90a();
+    let backend = KfdBackend::open(fake.clone()).unwrap();
+    let event = backend.create_event(EventKind::Signal).unwrap();
+    let memory = ring(&backend, GPU, HOST, 64);
+    let request = QueueRequest {
+        error_event: Some(event),
+        ..wish(&memory, GPU, QueueKind::Compute)
+    };
+    let queue = backend.create_queue(&request).unwrap();
+    {
+        let mut kernel = fake.kernel();
+        let area = kernel.bos[&kernel.queues[&0].buffers[4]].va;
+        let header: *const ContextSaveAreaHeader = std::ptr::with_exposed_provenance(area as usize);
+        // SAFETY: the save area is mapped, and its header names a word of the backend's that lives as long.
+        unsafe {
+            let header = header.read();
+            assert_eq!(header.err_event_id, event.0);
+            let reasons: *mut u64 =
+                std::ptr::with_exposed_provenance_mut(header.err_payload_addr as usize);
+            reasons.write(1 << 17);
+        }
+        kernel.raise(event.0, [0; 4]);
+    }
+    let mut reports = Vec::new();
+    for _ in 0..2 {
+        backend.set_event(event).unwrap();
+        let _ = backend.wait_events(&[event], WaitMode::Any, Timeout::Poll, &mut |report| {
+            reports.push(report);
+        });
+    }
+    assert_eq!(
+        reports,
+        [EventReport::Queue(
+            queue.handle,
+            QueueStatus::InvalidCodeObject
+        )]
+    );
 }
 
 #[test]

@@ -5,11 +5,11 @@ use crate::abi::{
     LoadedCodeObject, Parts, Profile, RoundingMode, Status,
 };
 use crate::arg::{Out, Text, Value};
-use crate::code_memory::CodeMemory;
 use crate::diag;
 use crate::entry::{Result, entry, not_yet};
 use crate::error::status_of_load;
 use crate::reader::SharedSource;
+use crate::runtime::CodeMemory;
 use crate::runtime::State;
 use core::ffi::{c_char, c_void};
 use rukh_core::backend::AgentId;

@@ -20,7 +20,6 @@ pub mod amd;
 pub mod arg;
 pub mod backend;
 mod callback;
-mod code_memory;
 pub mod code_object;
 mod debug;
 mod diag;

@@ -5,7 +5,7 @@ use crate::abi::{
     Agent, CodeObject, CodeObjectReader, Executable, Isa, MemoryPool, Parts, Status,
     SystemEventCallback,
 };
-use crate::code_memory::CodeMemory;
+
 use crate::entry::Result;
 use crate::executable::ClientExecutable;
 use crate::queue::ClientQueues;
@@ -24,6 +24,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub type SystemBackend = dyn Backend;
 /// Core's runtime over it.
 pub type SystemRuntime = Runtime<SystemBackend>;
+/// Where executables get their memory.
+pub type CodeMemory = rukh_core::runtime::CodeMemory<SystemBackend>;
 
 /// A pointer that a client gave to be given back to it.
 #[derive(Clone, Copy, Debug)]
@@ -228,6 +230,6 @@ impl State {
 
     /// Where executables get their memory.
     pub fn code_memory(&self) -> CodeMemory {
-        CodeMemory(self.runtime.clone())
+        CodeMemory::new(self.runtime.clone())
     }
 }

@@ -26,7 +26,7 @@ struct Stripe(AtomicU32);
 /// `Arc::into_raw` of the open runtime, or null.
 static CURRENT: AtomicPtr<State> = AtomicPtr::new(core::ptr::null_mut());
 static READERS: [Stripe; STRIPES] = [const { Stripe(AtomicU32::new(0)) }; STRIPES];
-/// Calls of `hsa_init` less those of `hsa_shut_down`; held while either works.
+/// Calls of `hsa_init` less those of `hsa_shut_down`; held while a runtime starts.
 static REFERENCES: Mutex<u32> = Mutex::new(0);
 /// Deals out stripes to threads.
 static NEXT_STRIPE: AtomicUsize = AtomicUsize::new(0);
@@ -117,22 +117,30 @@ pub fn retain(make: impl FnOnce() -> Result<Arc<State>>) -> Result {
 /// # Errors
 /// NOT_INITIALIZED.
 pub fn release() -> Result {
-    let mut references = REFERENCES.lock().unwrap_or_else(PoisonError::into_inner);
-    if *references == 0 {
-        return Err(Status::NOT_INITIALIZED);
-    }
-    *references -= 1;
-    if *references == 0 {
-        let state = CURRENT.swap(core::ptr::null_mut(), Ordering::SeqCst);
-        for stripe in &READERS {
-            while stripe.0.load(Ordering::SeqCst) != 0 {
-                std::thread::yield_now();
-            }
+    let last = {
+        let mut references = REFERENCES.lock().unwrap_or_else(PoisonError::into_inner);
+        if *references == 0 {
+            return Err(Status::NOT_INITIALIZED);
         }
-        // SAFETY: the reference that `retain` put there; nobody can find it any more, and readers
-        // that did have left.
-        let state = unsafe { Arc::from_raw(state) };
+        *references -= 1;
+        (*references == 0).then(take)
+    };
+    // Not under the lock: closing waits for callbacks, which may call `hsa_init` and `hsa_shut_down`.
+    if let Some(state) = last {
         state.close();
     }
     Ok(())
+}
+
+/// Takes the runtime away from all who look for it.
+fn take() -> Arc<State> {
+    let state = CURRENT.swap(core::ptr::null_mut(), Ordering::SeqCst);
+    for stripe in &READERS {
+        while stripe.0.load(Ordering::SeqCst) != 0 {
+            std::thread::yield_now();
+        }
+    }
+    // SAFETY: the reference that `retain` put there; nobody can find it any more, and readers
+    // that did have left.
+    unsafe { Arc::from_raw(state) }
 }

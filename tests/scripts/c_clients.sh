@@ -45,12 +45,20 @@ grind() {
 }
 
 objects=$root/tests/golden/objects
-for program in misuse signals queues; do
+for program in misuse signals queues lifecycle; do
   for backend in sim:gfx90a sim:gfx1100; do
     run "$backend" "$program"
   done
   grind sim:gfx90a "$program"
 done
+run sim:gfx90a lifecycle exit
+run sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
+run sim:gfx1100 executables "$objects/vector_add-gfx1100-O2-v5.co"
+grind sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
+for gpu in gfx90a gfx1100; do
+  run "sim:$gpu" faults "$objects/fault-$gpu-O2-v5.co"
+done
+grind sim:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
 for object in gfx90a gfx1100 gfx1100w64; do
   gpu=${object%w64}
   run "sim:$gpu" vector_add "$objects/vector_add-$object-O2-v5.co"

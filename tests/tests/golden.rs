@@ -5,7 +5,9 @@
 
 use rukh_backend_sim::{Mode, SimBackend, SimConfig};
 use rukh_core::runtime::{Runtime, RuntimeConfig};
-use rukh_tests::golden::{Case, Objects, Options, RuntimeLauncher, Selection, Strictness, run_cases};
+use rukh_tests::golden::{
+    Case, Objects, Options, RuntimeLauncher, Selection, Strictness, run_cases,
+};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -66,16 +68,28 @@ fn run(mode: Mode, config: RuntimeConfig, cases: &[Case]) {
         begun.elapsed().as_secs_f64()
     );
     assert!(!cases.is_empty(), "no case was selected");
-    assert!(failures.is_empty(), "{} golden cases failed", failures.len());
+    assert!(
+        failures.is_empty(),
+        "{} golden cases failed",
+        failures.len()
+    );
 }
 
 #[test]
 fn golden_kernels_agree_with_the_host_on_threads() {
-    run(Mode::Threads { workers: 0 }, RuntimeConfig::threaded(), &cases());
+    run(
+        Mode::Threads { workers: 0 },
+        RuntimeConfig::threaded(),
+        &cases(),
+    );
 }
 
 #[test]
 fn golden_kernels_agree_with_the_host_in_single_step_mode() {
     let cases: Vec<Case> = cases().into_iter().step_by(7).collect();
-    run(Mode::Step { seed: seed() }, RuntimeConfig::default(), &cases);
+    run(
+        Mode::Step { seed: seed() },
+        RuntimeConfig::default(),
+        &cases,
+    );
 }

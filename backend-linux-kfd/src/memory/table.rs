@@ -25,6 +25,8 @@ pub(crate) enum Source {
     Registered(u64),
     /// The GPU's doorbells, at this offset of the driver's file.
     Doorbells(u64),
+    /// The GPU's registers that flush what the host has written.
+    Registers,
     /// Nothing.
     AddressOnly,
 }

@@ -1,6 +1,7 @@
 //! Hardware queues, and the buffers beside them.
 
 mod doorbells;
+mod exceptions;
 mod sizes;
 
 pub(crate) use doorbells::Doorbells;
@@ -46,7 +47,7 @@ struct Queue {
     /// Its own: end-of-pipe buffer, context save area.
     own: Vec<u64>,
     /// Receives the reasons of an exception; the driver knows its address from the save area's header.
-    _reasons: Box<AtomicU64>,
+    reasons: Box<AtomicU64>,
 }
 
 /// All queues, by handle. Handles are never used twice.
@@ -322,7 +323,7 @@ impl<P: KfdPort> Queues for KfdBackend<P> {
             ring_bytes,
             used: core::mem::take(&mut parts.used),
             own: core::mem::take(&mut parts.own),
-            _reasons: reasons,
+            reasons,
         };
         let register = match self.doorbell(index, gpu, argument.doorbell_offset) {
             Ok(register) => register,

@@ -4,9 +4,11 @@
 
 mod clock;
 mod park;
+mod sink;
 
 pub use clock::now;
 pub use park::FutexPark;
+pub use sink::FileSink;
 
 use core::ffi::CStr;
 use core::mem::MaybeUninit;

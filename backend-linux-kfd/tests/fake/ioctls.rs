@@ -140,7 +140,7 @@ pub fn run(shared: &Shared, file: KfdFile, request: u32, argument: &mut [u8]) ->
         0x18 => with(argument, |a| map(k, a)),
         0x19 => with(argument, |a| unmap(k, a)),
         0x1a => with(argument, |a: &mut SetCuMask| {
-            if a.num_cu_mask == 0 || a.num_cu_mask % 32 != 0 {
+            if a.num_cu_mask == 0 || !a.num_cu_mask.is_multiple_of(32) {
                 return Err(EINVAL);
             }
             let mask: &mut [u32] = array(a.cu_mask_ptr, a.num_cu_mask / 32)?;
@@ -230,7 +230,10 @@ fn allocate(kernel: &mut Kernel, a: &mut AllocMemoryOfGpu) -> Result<(), i32> {
     if (flags & kinds).bits().count_ones() != 1 {
         return Err(EINVAL);
     }
-    if a.va_addr % PAGE != 0 || a.size % PAGE != 0 || a.mmap_offset % PAGE != 0 {
+    if ![a.va_addr, a.size, a.mmap_offset]
+        .iter()
+        .all(|n| n.is_multiple_of(PAGE))
+    {
         return Err(EINVAL);
     }
     let user = flags.contains(AllocFlags::USERPTR);
@@ -350,7 +353,7 @@ fn create_queue(kernel: &mut Kernel, a: &mut CreateQueue) -> Result<(), i32> {
         },
     );
     a.queue_id = id;
-    a.doorbell_offset = DOORBELL_TYPE | u64::from(gpu.id) << 32 | u64::from(id + 1) * 8;
+    a.doorbell_offset = DOORBELL_TYPE | (u64::from(gpu.id) << 32) | (u64::from(id + 1) * 8);
     Ok(())
 }
 

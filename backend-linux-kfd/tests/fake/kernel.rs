@@ -239,7 +239,14 @@ impl Kernel {
                     .or_insert_with(|| anonymous(DOORBELL_BYTES));
                 Ok((KfdFile(memory.as_raw_fd()), 0))
             }
-            File::Kfd => Err(EINVAL),
+            File::Kfd => {
+                let bo = self.bos.get(&(mapping.offset >> 32)).ok_or(EINVAL)?;
+                if !bo.flags.contains(AllocFlags::MMIO_REMAP) || size != PAGE {
+                    return Err(EINVAL);
+                }
+                let memory = bo.memory.as_ref().ok_or(EINVAL)?;
+                Ok((KfdFile(memory.as_raw_fd()), 0))
+            }
             File::Render(_) => {
                 let bo = self.bos.get(&(mapping.offset >> 32)).ok_or(EINVAL)?;
                 if bo.flags.contains(AllocFlags::VRAM) && !bo.flags.contains(AllocFlags::PUBLIC) {

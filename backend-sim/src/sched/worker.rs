@@ -40,13 +40,10 @@ pub(crate) struct Worker<E: Executor> {
     executor: E,
     #[expect(
         clippy::vec_box,
-        reason = "work-groups move between the lists all the time"
+        reason = "groups are large and move from list to list"
     )]
     resident: Vec<Box<Group<E::Wave>>>,
-    #[expect(
-        clippy::vec_box,
-        reason = "work-groups move between the lists all the time"
-    )]
+    #[expect(clippy::vec_box, reason = "as above")]
     spare: Vec<Box<Group<E::Wave>>>,
     /// One for each dispatch that work-groups were claimed from; most often one.
     claims: Vec<Claim>,

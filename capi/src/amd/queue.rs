@@ -21,7 +21,7 @@ entry! {
     /// `hsa_amd_queue_cu_set_mask`: restricts a queue to compute units; bit `n` is unit `n`.
     fn hsa_amd_queue_cu_set_mask(state; queue: QueuePtr, num_cu_mask_count: u32, cu_mask: In<u32>) {
         let queue = state.queues.get(queue)?;
-        if num_cu_mask_count % 32 != 0 {
+        if !num_cu_mask_count.is_multiple_of(32) {
             return Err(Status::INVALID_ARGUMENT);
         }
         let mask = cu_mask.list(num_cu_mask_count as usize / 32)?;

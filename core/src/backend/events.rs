@@ -7,6 +7,7 @@
 use super::park::{Park, SpinPark};
 use super::queues::QueueHandle;
 use super::topology::AgentId;
+use crate::queue::QueueStatus;
 use thiserror_no_std::Error;
 
 /// An event. Ids are small numbers that a device writes to a mailbox.
@@ -95,6 +96,9 @@ pub enum EventReport {
     Memory(AgentId, MemoryFaultInfo),
     /// A hardware exception on an agent.
     Hardware(AgentId, HardwareEvent),
+    /// A queue was stopped, and the driver says why: newer packet processors report to it instead of to the queue's
+    /// inactive signal.
+    Queue(QueueHandle, QueueStatus),
 }
 
 /// Why an event cannot be had or waited for.

@@ -203,6 +203,12 @@ pub unsafe trait Memory {
         Err(MemoryError::NotSupported("registering host memory"))
     }
 
+    /// Makes what the host has written to an agent's device memory visible to that agent, before a packet or
+    /// a doorbell says that it is there. Does nothing where writes need no such help (the default).
+    fn flush_host_writes(&self, agent: AgentId) {
+        let _ = agent;
+    }
+
     /// Bytes that a bank can still give.
     ///
     /// # Errors

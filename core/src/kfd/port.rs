@@ -218,3 +218,62 @@ pub fn get_version<P: KfdPort + ?Sized>(port: &P, file: KfdFile) -> Result<GetVe
     call_plain(port, file, &mut version)?;
     Ok(version)
 }
+
+/// A port behind a pointer is a port: what is chosen at run time is a `Box<dyn KfdPort>`.
+#[cfg(feature = "alloc")]
+mod pointers {
+    use super::{KfdFile, KfdPort, Mapping, PortError};
+    use alloc::boxed::Box;
+    use alloc::sync::Arc;
+    use core::ptr::NonNull;
+
+    macro_rules! through_pointer {
+        ($($pointer:ident)*) => { $(
+            // SAFETY: every call is the inner port's, with the arguments that came.
+            unsafe impl<T: KfdPort + ?Sized> KfdPort for $pointer<T> {
+                fn open(&self, path: &str) -> Result<KfdFile, PortError> {
+                    (**self).open(path)
+                }
+                fn close(&self, file: KfdFile) {
+                    (**self).close(file);
+                }
+                unsafe fn ioctl_raw(
+                    &self,
+                    file: KfdFile,
+                    request: u32,
+                    argument: &mut [u8],
+                ) -> Result<(), i32> {
+                    // SAFETY: by the caller's promise, which is the same.
+                    unsafe { (**self).ioctl_raw(file, request, argument) }
+                }
+                unsafe fn map(&self, mapping: &Mapping) -> Result<NonNull<u8>, PortError> {
+                    // SAFETY: as above.
+                    unsafe { (**self).map(mapping) }
+                }
+                unsafe fn unmap(&self, address: NonNull<u8>, size: usize) {
+                    // SAFETY: as above.
+                    unsafe { (**self).unmap(address, size) }
+                }
+                unsafe fn wipe_on_fork(
+                    &self,
+                    address: NonNull<u8>,
+                    size: usize,
+                ) -> Result<(), PortError> {
+                    // SAFETY: as above.
+                    unsafe { (**self).wipe_on_fork(address, size) }
+                }
+                fn read_file(&self, path: &str, buffer: &mut [u8]) -> Result<usize, PortError> {
+                    (**self).read_file(path, buffer)
+                }
+                fn list_directory(
+                    &self,
+                    path: &str,
+                    visit: &mut dyn FnMut(&str),
+                ) -> Result<(), PortError> {
+                    (**self).list_directory(path, visit)
+                }
+            }
+        )* };
+    }
+    through_pointer!(Box Arc);
+}

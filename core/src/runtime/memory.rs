@@ -350,10 +350,14 @@ impl<B: Backend + ?Sized> Runtime<B> {
         }
         let target = self.resolve(to, size)?;
         let source = self.resolve(from, size)?;
+        let to_owner = target.owner;
         if let (Some(target), Some(source)) = (target.host, source.host) {
             // SAFETY: both ranges are mapped on the host: looked up above, or by the caller's promise; the
             // caller keeps other writers away. They may overlap.
             unsafe { core::ptr::copy(source.as_ptr(), target.as_ptr(), size as usize) };
+            if let Some(owner) = to_owner {
+                self.backend().flush_host_writes(owner);
+            }
             return Ok(());
         }
         let (agent, bad) = match (target.owner, source.owner) {
@@ -392,6 +396,9 @@ impl<B: Backend + ?Sized> Runtime<B> {
         for at in 0..count as usize {
             // SAFETY: inside the range, which is mapped on the host as for `copy`.
             unsafe { host.add(at).write_unaligned(value) };
+        }
+        if let Some(owner) = target.owner {
+            self.backend().flush_host_writes(owner);
         }
         Ok(())
     }

@@ -75,7 +75,8 @@ KERNEL void address_spaces(GLOBAL const u32 *in, GLOBAL u32 *out, u32 count) {
   u32 at = i < count ? i : 0;
   staged[item] = in[at];
   group_barrier();
-  u32 own[2] = {in[at] * 5, i};
+  /* volatile: the compiler may otherwise place it in LDS, where the answers below are other ones. */
+  volatile u32 own[2] = {in[at] * 5, i};
   if (i >= count)
     return;
   const u32 *choice = in[i] % 3 == 0   ? (const u32 *)&staged[item & ~1u]

@@ -38,5 +38,5 @@ pub use launcher::{Arg, GlobalValue, HostLauncher, Launch, Launcher};
 pub use matrix::{Case, Level, Selection, Target, Version};
 pub use objects::Objects;
 pub use reference::Reference;
-pub use runtime_launcher::{Explain, RuntimeLauncher};
 pub use run::{Cause, Failure, Options, run_case, run_cases};
+pub use runtime_launcher::{Explain, RuntimeLauncher};

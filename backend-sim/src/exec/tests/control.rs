@@ -121,7 +121,7 @@ fn changed_code_runs_once_the_cache_is_validated() {
             .concat()
     };
     let mut bed = Bed::new(Arch::Gfx90a, &program(1));
-    let mut once = |bed: &mut Bed| {
+    let once = |bed: &mut Bed| {
         let mut wave = bed.wave(64);
         assert!(matches!(bed.run(&mut wave, 1000), Exit::Ended));
         wave.sgpr(0)

@@ -152,7 +152,7 @@ fn scalar_arithmetic_agrees_with_wide_integers() {
     ];
     for round in 0..400usize {
         let pick = |value: u64, at: usize| {
-            if at % 3 == 0 {
+            if at.is_multiple_of(3) {
                 edges[value as usize % edges.len()]
             } else {
                 value as u32

@@ -63,6 +63,14 @@ impl<B: Backend + ?Sized> Reactor<B> {
                     SystemEvent::HardwareException { agent, exception },
                     QueueStatus::Exception,
                 ),
+                EventReport::Queue(handle, status) => {
+                    for queue in self.live_queues() {
+                        if queue.is(handle) {
+                            queue.fail(status);
+                        }
+                    }
+                    continue;
+                }
             };
             self.make_due(Pending::System(event));
             for queue in self.live_queues() {
