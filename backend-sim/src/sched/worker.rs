@@ -38,7 +38,10 @@ pub(crate) struct Worker<E: Executor> {
     number: usize,
     system: Arc<System>,
     executor: E,
-    #[expect(clippy::vec_box, reason = "groups are large and move from list to list")]
+    #[expect(
+        clippy::vec_box,
+        reason = "groups are large and move from list to list"
+    )]
     resident: Vec<Box<Group<E::Wave>>>,
     #[expect(clippy::vec_box, reason = "as above")]
     spare: Vec<Box<Group<E::Wave>>>,
