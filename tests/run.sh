@@ -19,7 +19,8 @@ esac
 # The commit's hash seeds the sample, so that one commit always tests the same and the next one other pairs.
 export RUKH_TEST_SEED=${RUKH_TEST_SEED:-$((16#$(git rev-parse HEAD 2>/dev/null | cut -c1-8 || echo 1)))}
 export RUKH_TEST_MODE=$mode
-golden=target/golden
+export RUKH_GOLDEN_DIR=$PWD/target/golden
+prefix=$PWD/target/prefix
 started=$SECONDS
 
 stage() {
@@ -39,13 +40,15 @@ lint() {
   cargo clippy -p rukh-backend-sim --no-default-features --locked -- -D warnings
 }
 
-build_golden() { bash tests/golden/build.sh --check && bash tests/golden/build.sh "$golden"; }
-unit_tests() { cargo test --workspace --locked; }
-golden_matrix() { RUKH_GOLDEN_DIR="$PWD/$golden" cargo test --release --locked -p rukh-tests --test golden -- --nocapture; }
+build_golden() { bash tests/golden/build.sh --check && bash tests/golden/build.sh "$RUKH_GOLDEN_DIR"; }
+# The matrix has a stage of its own, on optimised code; here a few cases do.
+unit_tests() { RUKH_TEST_MODE=quick cargo test --workspace --locked; }
+golden_matrix() { cargo test --release --locked -p rukh-tests --test golden -- --nocapture; }
 freestanding() { bash tests/scripts/freestanding.sh; }
 example() { cargo run --release --locked -p rukh-backend-sim --example vector_add; }
-c_clients() { bash tests/scripts/c_clients.sh; }
-rocminfo_run() { bash tests/scripts/rocminfo.sh; }
+c_library() { sh capi/install.sh "$prefix" && sh tests/scripts/exports.sh release; }
+c_clients() { sh tests/scripts/c_clients.sh "$prefix"; }
+rocminfo_run() { sh tests/scripts/rocminfo.sh "$prefix"; }
 fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 30 || echo 10)"; }
 docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
 
@@ -57,6 +60,7 @@ stage "golden kernels against the host ($mode, seed $RUKH_TEST_SEED)" golden_mat
 if [ "$mode" != quick ]; then
   stage "tier 0 without std and alloc" freestanding
   stage "example" example
+  stage "C library" c_library
   stage "C clients" c_clients
   stage "rocminfo" rocminfo_run
   stage "documentation" docs

@@ -9,10 +9,11 @@
 
 use crate::runtime::SystemBackend;
 use core::fmt;
-use rukh_backend_linux_kfd::{Kfd, OpenError, sys::LinuxPort};
+use rukh_backend_linux_kfd::{KfdBackend, OpenError, sys::LinuxPort};
 use rukh_backend_sim::profile::ProfileError;
 use rukh_backend_sim::{SimBackend, SimConfig};
-use std::sync::Arc;
+use rukh_core::backend::{AgentId, AgentKind, SkipReason, SkippedAgent, Topology};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The variable's name.
 pub const VARIABLE: &str = "RUKH_BACKEND";
@@ -39,10 +40,10 @@ pub enum ChoiceError {
     Profiles(ProfileError),
     /// The kernel driver cannot be used.
     Kfd(OpenError),
-    /// The kernel driver is there, and this library cannot drive its devices yet.
-    KfdUnfinished {
-        /// The driver's version.
-        version: (u32, u32),
+    /// The kernel driver has no GPU that can be used: those that were skipped, and why.
+    NoGpu {
+        /// What was skipped.
+        skipped: Vec<SkippedAgent>,
     },
 }
 
@@ -55,12 +56,27 @@ impl fmt::Display for ChoiceError {
             ),
             Self::Profiles(error) => write!(f, "{VARIABLE}: {error}"),
             Self::Kfd(error) => error.fmt(f),
-            Self::KfdUnfinished {
-                version: (major, minor),
-            } => write!(
-                f,
-                "the kernel driver (KFD {major}.{minor}) is there, but its devices cannot be used yet"
-            ),
+            Self::NoGpu { skipped } => {
+                write!(f, "the kernel driver has no usable GPU")?;
+                for device in skipped {
+                    write!(f, "; node {}: ", device.node)?;
+                    match &device.reason {
+                        SkipReason::CannotOpen { path, errno } => {
+                            write!(f, "{path} cannot be opened (errno {errno})")?;
+                        }
+                        SkipReason::UnknownProcessor { gfx_target_version } => {
+                            write!(f, "processor {gfx_target_version} is not known")?;
+                        }
+                        SkipReason::BadProperty { key, value } => {
+                            write!(f, "its property {key} is {value:?}")?;
+                        }
+                        SkipReason::Unsupported { what } => {
+                            write!(f, "{what} is not supported")?;
+                        }
+                    }
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -88,11 +104,15 @@ impl Choice {
     /// See [`ChoiceError`].
     pub fn open(&self) -> Result<Arc<SystemBackend>, ChoiceError> {
         match self {
-            Self::Kfd | Self::Default => {
-                let kfd = Kfd::open(LinuxPort).map_err(ChoiceError::Kfd)?;
-                Err(ChoiceError::KfdUnfinished {
-                    version: kfd.version(),
-                })
+            Self::Kfd => Ok(open_kfd()?),
+            Self::Default => {
+                let kfd = open_kfd()?;
+                if has_gpu(&*kfd) {
+                    return Ok(kfd);
+                }
+                let mut skipped = Vec::new();
+                kfd.skipped(&mut |device| skipped.push(device.clone()));
+                Err(ChoiceError::NoGpu { skipped })
             }
             Self::Sim(profiles) => {
                 let config = SimConfig::parse(profiles).map_err(ChoiceError::Profiles)?;
@@ -101,6 +121,29 @@ impl Choice {
             }
         }
     }
+}
+
+/// The kernel driver. The kernel binds address spaces and events to the process, not to an open
+/// file, so it is opened once and kept, whatever runtimes come and go.
+static KFD: Mutex<Option<Arc<KfdBackend<LinuxPort>>>> = Mutex::new(None);
+
+fn open_kfd() -> Result<Arc<KfdBackend<LinuxPort>>, ChoiceError> {
+    let mut kept = KFD.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(kfd) = kept.as_ref().filter(|kfd| !kfd.kfd().inherited()) {
+        return Ok(kfd.clone());
+    }
+    let kfd = Arc::new(KfdBackend::open(LinuxPort).map_err(ChoiceError::Kfd)?);
+    // What a child process inherited belongs to its parent: it is left alone.
+    core::mem::forget(kept.replace(kfd.clone()));
+    Ok(kfd)
+}
+
+fn has_gpu(topology: &dyn Topology) -> bool {
+    (0..topology.agent_count()).any(|id| {
+        topology
+            .agent(AgentId(id))
+            .is_ok_and(|agent| matches!(agent.kind, AgentKind::Gpu(_)))
+    })
 }
 
 #[cfg(test)]

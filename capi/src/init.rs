@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Why there is no runtime, in words; the specification has but one status for all of it.
 fn explain(error: &ChoiceError) -> Status {
     match error {
-        ChoiceError::Kfd(_) | ChoiceError::KfdUnfinished { .. } => diag::say(format_args!(
+        ChoiceError::Kfd(_) | ChoiceError::NoGpu { .. } => diag::say(format_args!(
             "hsa_init: no GPU can be used: {error}. \
              To run on the software GPU, set {VARIABLE}=sim:gfx90a or another profile"
         )),

@@ -38,8 +38,9 @@ pub(crate) struct Worker<E: Executor> {
     number: usize,
     system: Arc<System>,
     executor: E,
-    // Boxed: they are moved about.
+    #[expect(clippy::vec_box, reason = "groups are large and move from list to list")]
     resident: Vec<Box<Group<E::Wave>>>,
+    #[expect(clippy::vec_box, reason = "as above")]
     spare: Vec<Box<Group<E::Wave>>>,
     /// One for each dispatch that work-groups were claimed from; most often one.
     claims: Vec<Claim>,

@@ -93,7 +93,7 @@ impl Element {
     }
 
     /// The bytes of a small number.
-    pub fn from_index(self, index: u64) -> Vec<u8> {
+    pub fn index_bytes(self, index: u64) -> Vec<u8> {
         match self {
             Self::F32 => (index as f32).to_le_bytes().to_vec(),
             Self::F64 => (index as f64).to_le_bytes().to_vec(),
@@ -183,9 +183,9 @@ impl Argument {
                     .ok_or_else(|| wrong("the buffer is larger than 1 TiB"))?;
                 let bytes = match init {
                     "zeros" => vec![0; size],
-                    "ones" => element.from_index(1).repeat(count),
+                    "ones" => element.index_bytes(1).repeat(count),
                     "iota" => (0..count as u64)
-                        .flat_map(|i| element.from_index(i))
+                        .flat_map(|i| element.index_bytes(i))
                         .collect(),
                     _ => {
                         let path = init
