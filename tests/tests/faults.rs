@@ -63,7 +63,7 @@ fn a_store_past_the_end_names_the_address_the_kernel_and_the_allocation() {
         let code = kernel_object..kernel_object + (1 << 16);
         assert!(code.contains(&wave.pc), "{:#x}", wave.pc);
         let memory = report.memory().expect("a memory fault");
-        assert_eq!(memory.address, bad);
+        assert_eq!((memory.address, memory.len), (bad, 4));
         assert_eq!(memory.access, Access::Write);
         assert_eq!(memory.reason, FaultReason::NotMapped);
         let near = memory.nearest.expect("something is mapped");
