@@ -3,7 +3,9 @@
 mod support;
 
 use rukh_core::loader::CodeObject;
-use rukh_core::loader::kernarg::{Absent, Explicit, Grid, Hidden, KernargError, fill};
+use rukh_core::loader::kernarg::{
+    self, Absent, Explicit, Filled, Grid, Hidden, KernargError, Layout,
+};
 use rukh_core::loader::metadata::{KernelMetadata, Metadata, ValueKind};
 use support::bytes;
 
@@ -20,6 +22,28 @@ const HIDDEN: Hidden = Hidden {
     default_queue: Some(0x7fff_0000_6000),
     completion_action: Some(0x7fff_0000_7000),
 };
+
+/// Fills twice, from the metadata and from a layout that has read them before: the same outcome.
+fn fill(
+    kernel: &KernelMetadata<'_>,
+    grid: &Grid,
+    explicit: &[Explicit<'_>],
+    hidden: &Hidden,
+    out: &mut [u8],
+) -> Result<Filled, KernargError> {
+    let mut again = out.to_vec();
+    let filled = kernarg::fill(kernel, grid, explicit, hidden, out);
+    let layout = Layout::new(kernel).expect("clang's kernels have a layout");
+    assert_eq!(
+        layout.fill(grid, explicit, hidden, &mut again),
+        filled,
+        "the layout fills otherwise"
+    );
+    if filled.is_ok() {
+        assert_eq!(again, out);
+    }
+    filled
+}
 
 fn u16_at(block: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([block[at], block[at + 1]])

@@ -6,6 +6,8 @@
 
 use super::metadata::{Argument, KernelMetadata, MetadataError, ValueKind};
 use super::text::Text;
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
 use thiserror_no_std::Error;
 
 /// The grid as a dispatch packet describes it, in work-items.
@@ -218,6 +220,7 @@ crate::impl_error!(KernargError);
 /// become zero.
 ///
 /// `explicit` has one member for each argument that is not hidden, in the order of the signature.
+/// Reads the kernel's metadata anew; with an allocator, a [`Layout`] has read it once.
 ///
 /// # Errors
 /// See [`KernargError`]. `out` may be written in part then.
@@ -228,37 +231,92 @@ pub fn fill(
     hidden: &Hidden,
     out: &mut [u8],
 ) -> Result<Filled, KernargError> {
+    let slots = || kernel.args().map(|argument| Ok(Slot::of(&argument?)));
+    fill_slots(&Block::of(kernel), slots, grid, explicit, hidden, out)
+}
+
+/// What filling needs of a kernel. Sizes in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Block<'a> {
+    kernel: &'a str,
+    size: u32,
+    align: u32,
+    group_segment_size: u32,
+}
+
+impl<'a> Block<'a> {
+    const fn of(kernel: &KernelMetadata<'a>) -> Self {
+        Self {
+            kernel: kernel.name,
+            size: kernel.kernarg_segment_size,
+            align: kernel.kernarg_segment_align,
+            group_segment_size: kernel.group_segment_fixed_size,
+        }
+    }
+}
+
+/// What filling needs of an argument.
+#[derive(Clone, Copy, Debug)]
+struct Slot<'a> {
+    name: Option<&'a str>,
+    kind: ValueKind<'a>,
+    offset: u32,
+    size: u32,
+    pointee_align: Option<u32>,
+}
+
+impl<'a> Slot<'a> {
+    const fn of(argument: &Argument<'a>) -> Self {
+        Self {
+            name: argument.name,
+            kind: argument.value_kind,
+            offset: argument.offset,
+            size: argument.size,
+            pointee_align: argument.pointee_align,
+        }
+    }
+}
+
+fn fill_slots<'a, I: Iterator<Item = Result<Slot<'a>, KernargError>>>(
+    block: &Block<'_>,
+    slots: impl Fn() -> I,
+    grid: &Grid,
+    explicit: &[Explicit<'_>],
+    hidden: &Hidden,
+    out: &mut [u8],
+) -> Result<Filled, KernargError> {
     check_grid(grid)?;
-    let block = kernel.kernarg_segment_size;
     let given = out.len();
-    let out = out.get_mut(..block as usize).ok_or(KernargError::Buffer {
-        needed: block,
-        given,
-    })?;
+    let out = out
+        .get_mut(..block.size as usize)
+        .ok_or(KernargError::Buffer {
+            needed: block.size,
+            given,
+        })?;
     out.fill(0);
     let mut filler = Filler {
         grid,
         hidden,
         out,
-        block,
-        group_segment_size: kernel.group_segment_fixed_size,
+        block: block.size,
+        group_segment_size: block.group_segment_size,
         absent: Absent::empty(),
     };
     let mut expected = 0;
-    for argument in kernel.args() {
-        let argument = argument?;
-        if argument.value_kind.is_hidden() {
+    for slot in slots() {
+        let slot = slot?;
+        if slot.kind.is_hidden() {
             continue;
         }
         // Of too few arguments the right number is only known at the end.
         if let Some(value) = explicit.get(expected) {
-            filler.explicit(expected, &argument, value)?;
+            filler.explicit(expected, &slot, value)?;
         }
         expected += 1;
     }
     if expected != explicit.len() {
         return Err(KernargError::Count {
-            kernel: kernel.name.into(),
+            kernel: block.kernel.into(),
             expected,
             given: explicit.len(),
         });
@@ -270,19 +328,118 @@ pub fn fill(
     // After the explicit ones: the size of dynamic LDS is known now.
     let dynamic_lds = filler
         .group_segment_size
-        .saturating_sub(kernel.group_segment_fixed_size);
-    for argument in kernel.args() {
-        let argument = argument?;
-        if argument.value_kind.is_hidden() {
-            filler.hidden(&argument, dynamic_lds)?;
+        .saturating_sub(block.group_segment_size);
+    for slot in slots() {
+        let slot = slot?;
+        if slot.kind.is_hidden() {
+            filler.hidden(&slot, dynamic_lds)?;
         }
     }
     Ok(Filled {
-        size: block as usize,
-        align: (kernel.kernarg_segment_align as usize).max(16),
+        size: block.size as usize,
+        align: (block.align as usize).max(16),
         group_segment_size: filler.group_segment_size,
         absent: filler.absent,
     })
+}
+
+/// A kernel's arguments, read from its metadata once, for kernels that are dispatched often.
+#[cfg(feature = "alloc")]
+#[derive(Clone, Debug)]
+pub struct Layout {
+    kernel: Text,
+    size: u32,
+    align: u32,
+    group_segment_size: u32,
+    slots: Box<[OwnedSlot]>,
+}
+
+#[cfg(feature = "alloc")]
+#[derive(Clone, Debug)]
+struct OwnedSlot {
+    name: Option<Text>,
+    kind: ValueKind<'static>,
+    offset: u32,
+    size: u32,
+    pointee_align: Option<u32>,
+}
+
+#[cfg(feature = "alloc")]
+impl Layout {
+    /// Of a kernel.
+    ///
+    /// # Errors
+    /// [`KernargError::Metadata`], [`KernargError::UnknownHidden`].
+    pub fn new(kernel: &KernelMetadata<'_>) -> Result<Self, KernargError> {
+        let slots = kernel
+            .args()
+            .map(|argument| {
+                let argument = argument?;
+                let kind = argument.value_kind;
+                Ok(OwnedSlot {
+                    name: argument.name.map(Text::new),
+                    kind: match kind.known() {
+                        Some(known) => known,
+                        None if kind.is_hidden() => {
+                            return Err(KernargError::UnknownHidden {
+                                kind: kind.as_str().into(),
+                            });
+                        }
+                        // What the client passes is copied as it is, whatever it means.
+                        None => ValueKind::ByValue,
+                    },
+                    offset: argument.offset,
+                    size: argument.size,
+                    pointee_align: argument.pointee_align,
+                })
+            })
+            .collect::<Result<_, KernargError>>()?;
+        let block = Block::of(kernel);
+        Ok(Self {
+            kernel: block.kernel.into(),
+            size: block.size,
+            align: block.align,
+            group_segment_size: block.group_segment_size,
+            slots,
+        })
+    }
+
+    /// Size of the argument block in bytes.
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        self.size as usize
+    }
+
+    /// As [`fill`].
+    ///
+    /// # Errors
+    /// As [`fill`].
+    pub fn fill(
+        &self,
+        grid: &Grid,
+        explicit: &[Explicit<'_>],
+        hidden: &Hidden,
+        out: &mut [u8],
+    ) -> Result<Filled, KernargError> {
+        let block = Block {
+            kernel: self.kernel.as_str(),
+            size: self.size,
+            align: self.align,
+            group_segment_size: self.group_segment_size,
+        };
+        let slots = || {
+            self.slots.iter().map(|slot| {
+                Ok(Slot {
+                    name: slot.name.as_ref().map(Text::as_str),
+                    kind: slot.kind,
+                    offset: slot.offset,
+                    size: slot.size,
+                    pointee_align: slot.pointee_align,
+                })
+            })
+        };
+        fill_slots(&block, slots, grid, explicit, hidden, out)
+    }
 }
 
 /// Checks that a grid can be dispatched.
@@ -319,14 +476,14 @@ impl Filler<'_> {
     fn explicit(
         &mut self,
         index: usize,
-        argument: &Argument<'_>,
+        argument: &Slot<'_>,
         value: &Explicit<'_>,
     ) -> Result<(), KernargError> {
         let name = || match argument.name {
             Some(name) => Text::new(name),
             None => number_text(index),
         };
-        let kind = argument.value_kind;
+        let kind = argument.kind;
         // Only of addresses is the alignment known from the size.
         let aligned = kind.is_address() || kind == ValueKind::DynamicSharedPointer;
         if aligned && argument.size != 0 && !argument.offset.is_multiple_of(argument.size) {
@@ -364,7 +521,7 @@ impl Filler<'_> {
     }
 
     /// Gives an argument `size` bytes of LDS after what is taken; returns their offset.
-    fn add_lds(&mut self, argument: &Argument<'_>, size: u32) -> Result<u32, KernargError> {
+    fn add_lds(&mut self, argument: &Slot<'_>, size: u32) -> Result<u32, KernargError> {
         let align = argument.pointee_align.unwrap_or(16).max(1);
         let offset = self
             .group_segment_size
@@ -374,9 +531,9 @@ impl Filler<'_> {
         Ok(offset)
     }
 
-    fn hidden(&mut self, argument: &Argument<'_>, dynamic_lds: u32) -> Result<(), KernargError> {
+    fn hidden(&mut self, argument: &Slot<'_>, dynamic_lds: u32) -> Result<(), KernargError> {
         use ValueKind as K;
-        let kind = argument.value_kind;
+        let kind = argument.kind;
         let (g, h) = (self.grid, self.hidden);
         let whole = |d: usize| g.grid[d] / u32::from(g.group[d]);
         let rest = |d: usize| g.grid[d] % u32::from(g.group[d]);
@@ -450,7 +607,7 @@ impl Filler<'_> {
         })
     }
 
-    fn store(&mut self, argument: &Argument<'_>, bytes: &[u8]) -> Option<()> {
+    fn store(&mut self, argument: &Slot<'_>, bytes: &[u8]) -> Option<()> {
         let start = argument.offset as usize;
         self.out
             .get_mut(start..start.checked_add(bytes.len())?)?

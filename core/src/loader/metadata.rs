@@ -55,6 +55,15 @@ macro_rules! words {
                     Self::Other(word) => word,
                 }
             }
+
+            /// The same without the file's lifetime, if it is a known word.
+            #[must_use]
+            pub const fn known(&self) -> Option<$name<'static>> {
+                match *self {
+                    $(Self::$variant => Some($name::$variant),)*
+                    Self::Other(_) => None,
+                }
+            }
         }
 
         impl<'a> From<&'a str> for $name<'a> {

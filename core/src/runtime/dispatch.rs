@@ -143,9 +143,13 @@ impl<B: Backend + ?Sized> Runtime<B> {
         dispatch: &Dispatch,
         arguments: &[Explicit<'_>],
     ) -> Result<Completion<B>, DispatchError> {
-        let metadata = kernel.metadata().ok_or_else(|| DispatchError::NoMetadata {
-            kernel: kernel.name().into(),
-        })?;
+        let layout = kernel
+            .layout()
+            .ok_or_else(|| DispatchError::NoMetadata {
+                kernel: kernel.name().into(),
+            })?
+            .as_ref()
+            .map_err(Clone::clone)?;
         let amd = queue.amd_queue();
         let mut hidden = dispatch.hidden;
         let aperture = |hi: u32| (hi != 0).then_some(u64::from(hi) << 32);
@@ -156,8 +160,8 @@ impl<B: Backend + ?Sized> Runtime<B> {
         hidden.shared_base = hidden
             .shared_base
             .or(aperture(amd.group_segment_aperture_base_hi));
-        let mut block = vec![0; metadata.kernarg_segment_size as usize];
-        let filled = kernarg::fill(&metadata, &dispatch.grid, arguments, &hidden, &mut block)?;
+        let mut block = vec![0; layout.size()];
+        let filled = layout.fill(&dispatch.grid, arguments, &hidden, &mut block)?;
         self.send(
             queue,
             kernel,

@@ -4,6 +4,7 @@ use super::Runtime;
 use super::code::CodeMemory;
 use super::error::ProgramError;
 use crate::backend::{AgentId, Backend};
+use crate::loader::kernarg::{KernargError, Layout};
 use crate::loader::metadata::KernelMetadata;
 use crate::loader::{
     CodeObject, Executable, ExternalVariable, Frozen, KernelInfo, LoadedKind, LoadedSymbol,
@@ -35,11 +36,23 @@ impl<B: Backend + ?Sized> Program<B> {
     /// The kernel called `name`, with or without `.kd`.
     pub fn kernel(self: &Arc<Self>, name: &str) -> Option<Kernel<B>> {
         let info = *self.executable.kernel(self.agent, name)?;
+        let name = name.strip_suffix(".kd").unwrap_or(name);
+        let layout = self
+            .kernel_metadata(name)
+            .map(|metadata| Layout::new(&metadata).map(Arc::new));
         Some(Kernel {
             program: self.clone(),
-            name: name.strip_suffix(".kd").unwrap_or(name).into(),
+            name: name.into(),
             info,
+            layout,
         })
+    }
+
+    fn kernel_metadata(&self, name: &str) -> Option<KernelMetadata<'_>> {
+        let metadata = self.metadata.as_ref()?;
+        metadata
+            .kernel(&alloc::format!("{name}.kd"))
+            .or_else(|| metadata.kernel(name))
     }
 
     /// The names of all kernels, without `.kd`.
@@ -75,6 +88,8 @@ pub struct Kernel<B: Backend + ?Sized> {
     program: Arc<Program<B>>,
     name: Box<str>,
     info: KernelInfo,
+    /// Its arguments, read once; None if the code object does not tell them.
+    layout: Option<Result<Arc<Layout>, KernargError>>,
 }
 
 impl<B: Backend + ?Sized> Kernel<B> {
@@ -95,10 +110,11 @@ impl<B: Backend + ?Sized> Kernel<B> {
 
     /// What the compiler says about it, if the code object tells.
     pub fn metadata(&self) -> Option<KernelMetadata<'_>> {
-        let metadata = self.program.metadata.as_ref()?;
-        metadata
-            .kernel(&alloc::format!("{}.kd", self.name))
-            .or_else(|| metadata.kernel(&self.name))
+        self.program.kernel_metadata(&self.name)
+    }
+
+    pub(crate) const fn layout(&self) -> Option<&Result<Arc<Layout>, KernargError>> {
+        self.layout.as_ref()
     }
 }
 
@@ -108,6 +124,7 @@ impl<B: Backend + ?Sized> Clone for Kernel<B> {
             program: self.program.clone(),
             name: self.name.clone(),
             info: self.info,
+            layout: self.layout.clone(),
         }
     }
 }
