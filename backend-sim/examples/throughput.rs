@@ -77,23 +77,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn run(case: &Case, repeats: u32, workers: usize) -> Result<String, Box<dyn Error>> {
     let config = SimConfig::parse(case.profile)?.mode(Mode::Threads { workers });
-    let runtime = Runtime::new(Arc::new(SimBackend::new(config)?), RuntimeConfig::threaded())?;
+    let runtime = Runtime::new(
+        Arc::new(SimBackend::new(config)?),
+        RuntimeConfig::threaded(),
+    )?;
     let gpu = runtime.gpu_ids().next().ok_or("there is no GPU")?;
     let pool = runtime
         .find_pool(gpu, PoolFlags::COARSE)
         .ok_or("the GPU has no memory pool")?
         .id;
     let (elements, count, grid) = match case.kernel {
-        "matmul" => (
-            SIZE * SIZE,
-            SIZE,
-            Grid::new([SIZE, SIZE, 1], [16, 16, 1]),
-        ),
-        _ => (
-            ELEMENTS,
-            ELEMENTS,
-            Grid::new([ELEMENTS, 1, 1], [256, 1, 1]),
-        ),
+        "matmul" => (SIZE * SIZE, SIZE, Grid::new([SIZE, SIZE, 1], [16, 16, 1])),
+        _ => (ELEMENTS, ELEMENTS, Grid::new([ELEMENTS, 1, 1], [256, 1, 1])),
     };
     let mut addresses = Vec::new();
     let mut buffers = Vec::new();

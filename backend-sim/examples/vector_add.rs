@@ -55,7 +55,10 @@ fn main() -> ExitCode {
 fn run(profile: &str, code_object: &[u8]) -> Result<String, Box<dyn Error>> {
     let started = Instant::now();
     let config = SimConfig::parse(profile)?.mode(Mode::Threads { workers: 0 });
-    let runtime = Runtime::new(Arc::new(SimBackend::new(config)?), RuntimeConfig::threaded())?;
+    let runtime = Runtime::new(
+        Arc::new(SimBackend::new(config)?),
+        RuntimeConfig::threaded(),
+    )?;
     let start_time = started.elapsed();
 
     for agent in runtime.agents() {
@@ -63,7 +66,10 @@ fn run(profile: &str, code_object: &[u8]) -> Result<String, Box<dyn Error>> {
             AgentKind::Cpu { cores } => format!("CPU, {cores} cores"),
             AgentKind::Gpu(gpu) => format!("GPU, {} compute units, {}", gpu.compute_units, gpu.isa),
         };
-        println!("  agent {}: {} ({kind})", agent.id.0, agent.info.product_name);
+        println!(
+            "  agent {}: {} ({kind})",
+            agent.id.0, agent.info.product_name
+        );
     }
 
     let gpu = runtime.gpu_ids().next().ok_or("there is no GPU")?;
@@ -89,7 +95,8 @@ fn run(profile: &str, code_object: &[u8]) -> Result<String, Box<dyn Error>> {
         .ok_or("the code object has no kernel vector_add")?;
     let queue = runtime.create_queue(gpu, QueueConfig::default())?;
     let grid = Grid::new([ELEMENTS, 1, 1], [GROUP, 1, 1]);
-    let address = |buffer: &rukh_core::runtime::Buffer<SimBackend>| buffer.address().0.to_le_bytes();
+    let address =
+        |buffer: &rukh_core::runtime::Buffer<SimBackend>| buffer.address().0.to_le_bytes();
     let (pa, pb, pc) = (address(&a), address(&b), address(&c));
     let count = ELEMENTS.to_le_bytes();
     let arguments = [

@@ -322,7 +322,8 @@ impl Machine<'_> {
         for (i, byte) in to.iter_mut().enumerate() {
             let at = va.wrapping_add(i as u64);
             let Some(host) = self.tlb.host(self.view, at, 1, Access::Read) else {
-                return Err(self.memory_fault(op, page, Some(lane as u32), (at, 1), Access::Read));
+                let access = (va, to.len() as u64);
+                return Err(self.memory_fault(op, page, Some(lane as u32), access, Access::Read));
             };
             // SAFETY: checked just now.
             *byte = unsafe { raw::load_u8(host) };
@@ -462,7 +463,8 @@ impl Machine<'_> {
         for (i, host) in hosts.iter_mut().enumerate().take(len) {
             let at = va.wrapping_add(i as u64);
             let Some(found) = self.tlb.host(self.view, at, 1, Access::Write) else {
-                return Err(self.memory_fault(op, page, Some(lane as u32), (at, 1), Access::Write));
+                let access = (va, len as u64);
+                return Err(self.memory_fault(op, page, Some(lane as u32), access, Access::Write));
             };
             *host = found;
         }

@@ -3,8 +3,8 @@
 use super::executor::{Executor, RunContext, ShaderClock, Trouble, WaveExit, WaveStart};
 use crate::device::QueueCode;
 use crate::exec::{
-    Apertures, Clock, CodeCache, Context, Exit, Fault, FaultKind, Place, TraceEvent, Tracer, Wave, WaveConfig, WaveIds,
-    Worker, run, valu::Level,
+    Apertures, Clock, CodeCache, Context, Exit, Fault, FaultKind, Place, TraceEvent, Tracer, Wave,
+    WaveConfig, WaveIds, Worker, run, valu::Level,
 };
 use crate::isa::Arch;
 use crate::mem::MemoryView;
@@ -77,7 +77,9 @@ impl Executor for Interpreter {
     fn run(&mut self, wave: &mut Wave, cx: RunContext<'_>, budget: u64) -> WaveExit {
         let clock = Clocks(cx.clock);
         let gpu = self.gpu(cx.gpu, cx.arch);
-        let mut tracer = cx.trace.map(|hook| move |event: &TraceEvent<'_>| hook(event));
+        let mut tracer = cx
+            .trace
+            .map(|hook| move |event: &TraceEvent<'_>| hook(event));
         let mut context = Context {
             view: cx.view,
             code: &mut gpu.code,

@@ -34,15 +34,16 @@ pub fn run(options: &RunOptions) -> Result<(), String> {
         config = config.trace(Arc::new(|event| eprintln!("{event}")));
     }
     let backend = SimBackend::new(config).map_err(|e| e.to_string())?;
-    let runtime = Runtime::new(Arc::new(backend), runtime_config(options))
-        .map_err(|e| e.to_string())?;
+    let runtime =
+        Runtime::new(Arc::new(backend), runtime_config(options)).map_err(|e| e.to_string())?;
     let gpu = runtime.gpu_ids().next().ok_or("the system has no GPU")?;
-    let program = runtime
-        .load_program(gpu, &bytes)
-        .map_err(|e| named(&e))?;
+    let program = runtime.load_program(gpu, &bytes).map_err(|e| named(&e))?;
     let kernel = program.kernel(name).ok_or_else(|| {
         let names: Vec<&str> = program.kernel_names().collect();
-        format!("{file}: there is no kernel '{name}'; there are: {}", names.join(", "))
+        format!(
+            "{file}: there is no kernel '{name}'; there are: {}",
+            names.join(", ")
+        )
     })?;
     launch(options, &runtime, gpu, &kernel)
 }
@@ -133,9 +134,9 @@ fn launch(
     gpu: AgentId,
     kernel: &Kernel<SimBackend>,
 ) -> Result<(), String> {
-    let metadata = kernel
-        .metadata()
-        .ok_or("the code object has no metadata for this kernel, so that its arguments are not known")?;
+    let metadata = kernel.metadata().ok_or(
+        "the code object has no metadata for this kernel, so that its arguments are not known",
+    )?;
     let parameters = explicit(&metadata)?;
     check_arguments(options, &metadata, &parameters)?;
     let grid = grid(options, &metadata)?;
@@ -167,7 +168,12 @@ fn launch(
     let begun = Instant::now();
     let completion = runtime
         .dispatch(&queue, kernel, &dispatch, &arguments)
-        .map_err(|e| format!("{e}\nthe kernel is{}", signature(&metadata).unwrap_or_default()))?;
+        .map_err(|e| {
+            format!(
+                "{e}\nthe kernel is{}",
+                signature(&metadata).unwrap_or_default()
+            )
+        })?;
     completion.wait(Timeout::Never).map_err(|error| {
         let mut message = error.to_string();
         for fault in runtime.backend().last_faults() {
@@ -191,7 +197,12 @@ fn check_arguments(
     metadata: &KernelMetadata<'_>,
     parameters: &[metadata::Argument<'_>],
 ) -> Result<(), String> {
-    let explain = |why: String| format!("{why}\nthe kernel is{}", signature(metadata).unwrap_or_default());
+    let explain = |why: String| {
+        format!(
+            "{why}\nthe kernel is{}",
+            signature(metadata).unwrap_or_default()
+        )
+    };
     if options.args.len() != parameters.len() {
         return Err(explain(format!(
             "{} arguments are given, the kernel takes {}",
@@ -203,7 +214,9 @@ fn check_arguments(
         let is_local = parameter.value_kind == metadata::ValueKind::DynamicSharedPointer;
         match argument {
             Argument::Local(_) if !is_local => {
-                return Err(explain(format!("argument {index} is no pointer to group memory")));
+                return Err(explain(format!(
+                    "argument {index} is no pointer to group memory"
+                )));
             }
             Argument::Local(_) => {}
             _ if is_local => {
@@ -222,7 +235,9 @@ fn check_arguments(
                     "argument {index} is a pointer: write buf:TYPE:COUNT"
                 )));
             }
-            Argument::Scalar { element, bytes } if bytes.len() as u64 != u64::from(parameter.size) => {
+            Argument::Scalar { element, bytes }
+                if bytes.len() as u64 != u64::from(parameter.size) =>
+            {
                 return Err(explain(format!(
                     "argument {index} has {} bytes, {element} has {}",
                     parameter.size,
@@ -247,7 +262,9 @@ fn grid(options: &RunOptions, metadata: &KernelMetadata<'_>) -> Result<Grid, Str
         .map(|sizes| sizes.map(|size| u16::try_from(size).unwrap_or(u16::MAX)));
     let group = match (options.group, required) {
         (Some(group), Some(required)) if group != required => {
-            return Err(format!("--group: the kernel demands work-groups of {required:?}"));
+            return Err(format!(
+                "--group: the kernel demands work-groups of {required:?}"
+            ));
         }
         (Some(group), _) => group,
         (None, Some(required)) => required,

@@ -42,7 +42,8 @@ impl Chunk {
             // SAFETY: the caller's word on both.
             unsafe {
                 let from = self.rows().add(row * CHUNK);
-                dst.add(row * n + start).copy_from_nonoverlapping(from, CHUNK);
+                dst.add(row * n + start)
+                    .copy_from_nonoverlapping(from, CHUNK);
             }
         }
     }
