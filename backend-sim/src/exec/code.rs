@@ -98,11 +98,12 @@ pub struct CodeCache {
 }
 
 impl CodeCache {
-    /// An empty cache for code of `arch`, whose vector handlers are those of `level`.
+    /// An empty cache for code of `arch`, whose vector handlers are those of `level`, or of the best level that
+    /// the host has if that is lower.
     pub fn new(arch: Arch, level: Level) -> Self {
         CodeCache {
             arch,
-            level,
+            level: level.min(Level::detect()),
             pages: Vec::new(),
             free: Vec::new(),
             index: BTreeMap::new(),

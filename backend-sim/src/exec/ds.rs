@@ -7,10 +7,13 @@ use super::access::{Lanes, Spec};
 use super::atomic::AtomicOp;
 use super::code::Page;
 use super::flat::{Action, atomic_of, encode_action, vector};
+use super::leveled::{Leveled, function_of};
 use super::lower::{Cx, Lowered, destination};
 use super::machine::Machine;
 use super::microop::{ABSENT, Flow, MicroOp, OpFn, VGPR};
 use super::scalars::M0;
+use super::valu::Level;
+use super::valu::levels::Host;
 use crate::isa::{Dir, Field, Inst, Op};
 
 macro_rules! actions {
@@ -106,21 +109,30 @@ fn atomic(op: Op) -> Option<(AtomicOp, bool)> {
 }
 
 /// Instructions with two addresses: bytes of each access, and what an offset unit is in bytes.
-fn pair(op: Op) -> Option<(Spec, u64, OpFn)> {
-    let run: [OpFn; 3] = [read2, write2, exchange2];
+fn pair(op: Op, level: Level) -> Option<(Spec, u64, OpFn)> {
+    let narrow = [
+        function_of::<Read2<1>>(level),
+        function_of::<Write2<1>>(level),
+        exchange2,
+    ];
+    let wide = [
+        function_of::<Read2<2>>(level),
+        function_of::<Write2<2>>(level),
+        exchange2,
+    ];
     Some(match op {
-        Op::ds_read2_b32 => (B4, 4, run[0]),
-        Op::ds_read2st64_b32 => (B4, 256, run[0]),
-        Op::ds_read2_b64 => (B8, 8, run[0]),
-        Op::ds_read2st64_b64 => (B8, 512, run[0]),
-        Op::ds_write2_b32 => (B4, 4, run[1]),
-        Op::ds_write2st64_b32 => (B4, 256, run[1]),
-        Op::ds_write2_b64 => (B8, 8, run[1]),
-        Op::ds_write2st64_b64 => (B8, 512, run[1]),
-        Op::ds_wrxchg2_rtn_b32 => (B4, 4, run[2]),
-        Op::ds_wrxchg2st64_rtn_b32 => (B4, 256, run[2]),
-        Op::ds_wrxchg2_rtn_b64 => (B8, 8, run[2]),
-        Op::ds_wrxchg2st64_rtn_b64 => (B8, 512, run[2]),
+        Op::ds_read2_b32 => (B4, 4, narrow[0]),
+        Op::ds_read2st64_b32 => (B4, 256, narrow[0]),
+        Op::ds_read2_b64 => (B8, 8, wide[0]),
+        Op::ds_read2st64_b64 => (B8, 512, wide[0]),
+        Op::ds_write2_b32 => (B4, 4, narrow[1]),
+        Op::ds_write2st64_b32 => (B4, 256, narrow[1]),
+        Op::ds_write2_b64 => (B8, 8, wide[1]),
+        Op::ds_write2st64_b64 => (B8, 512, wide[1]),
+        Op::ds_wrxchg2_rtn_b32 => (B4, 4, narrow[2]),
+        Op::ds_wrxchg2st64_rtn_b32 => (B4, 256, narrow[2]),
+        Op::ds_wrxchg2_rtn_b64 => (B8, 8, wide[2]),
+        Op::ds_wrxchg2st64_rtn_b64 => (B8, 512, wide[2]),
         _ => return None,
     })
 }
@@ -139,7 +151,7 @@ fn special(op: Op) -> Option<OpFn> {
 }
 
 pub(crate) fn supported(op: Op) -> bool {
-    action(op).is_some() || pair(op).is_some() || special(op).is_some()
+    action(op).is_some() || pair(op, Level::Baseline).is_some() || special(op).is_some()
 }
 
 /// Operand order of compare-and-store: the comparison value comes first up to GFX10.
@@ -159,7 +171,7 @@ fn compares_first(op: Op) -> bool {
 
 /// Source 0 is the address, sources 1 and 2 the data; `k[0]` the offset (of the first address), `k[2]` the second
 /// one.
-pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
+pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
     if inst.mods.gds {
         return Err("the global data share");
     }
@@ -174,7 +186,7 @@ pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
         }
     }
     micro.k[0] = u64::from(inst.mods.offset as u32 & 0xffff);
-    if let Some((spec, unit, run)) = pair(inst.op) {
+    if let Some((spec, unit, run)) = pair(inst.op, cx.level) {
         micro.k[0] = u64::from(inst.mods.offset as u32 & 0xff) * unit;
         micro.k[2] = u64::from(inst.mods.offset1) * unit;
         micro.flags = spec.flags();
@@ -183,6 +195,29 @@ pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
         micro.run = run;
     } else {
         let action = action(inst.op).ok_or("the instruction")?;
+        let level = cx.level;
+        let (load, store): (OpFn, OpFn) = match action {
+            Action::Load(spec) | Action::Store(spec) => match spec.bytes {
+                4 => (
+                    function_of::<Load<1>>(level),
+                    function_of::<Store<1>>(level),
+                ),
+                8 => (
+                    function_of::<Load<2>>(level),
+                    function_of::<Store<2>>(level),
+                ),
+                12 => (
+                    function_of::<Load<3>>(level),
+                    function_of::<Store<3>>(level),
+                ),
+                16 => (
+                    function_of::<Load<4>>(level),
+                    function_of::<Store<4>>(level),
+                ),
+                _ => (load_small, store_small),
+            },
+            _ => (load_small, store_small),
+        };
         encode_action(&mut micro, action, [load, store, lds_atomic]);
         if compares_first(inst.op) {
             micro.src.swap(1, 2);
@@ -311,155 +346,57 @@ impl Machine<'_> {
     }
 }
 
-/// How the addresses of sixteen lanes lie: tiles in LDS make whole waves irregular, but rarely sixteen
-/// lanes.
-enum Run {
-    Same,
-    Neighbours,
-    Scattered,
-}
+/// Reads of `W` dwords a lane.
+struct Load<const W: usize>;
 
-#[inline(always)]
-fn run_of(addresses: &[u32; 16]) -> Run {
-    let first = addresses[0];
-    let (mut differs, mut gaps) = (0, 0);
-    for (lane, &at) in addresses.iter().enumerate() {
-        differs |= at ^ first;
-        gaps |= at ^ first.wrapping_add(lane as u32 * 4);
-    }
-    match (differs, gaps) {
-        (0, _) => Run::Same,
-        (_, 0) => Run::Neighbours,
-        _ => Run::Scattered,
+impl<const W: usize> Leveled for Load<W> {
+    #[inline(always)]
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+        let rest = m.lds_load_groups::<H, W, 1>(op, [op.k[0] as u32]);
+        if rest != 0 {
+            load_lanes(m, op, rest);
+        }
+        Flow::Next
     }
 }
 
-impl Machine<'_> {
-    /// The addresses of all lanes, if all are active and none reaches beyond the LDS with any of the
-    /// offsets: what the fast paths ask for.
-    #[inline(always)]
-    fn all_inside(&mut self, op: &MicroOp, offsets: &[u64], bytes: u64) -> Option<*const u32> {
-        if self.wave.exec() != self.wave.lane_mask() {
-            return None;
-        }
-        let row: *const u32 = self.wave.rows.ptr(op.src[0] - VGPR);
-        let lanes = self.wave.lanes as usize & 127;
-        // SAFETY: the address register's row was checked by the run loop.
-        let addresses = unsafe { core::slice::from_raw_parts(row, lanes) };
-        for &offset in offsets {
-            // No address is above the union of their bits.
-            let sum = |at: u32| at.wrapping_add(offset as u32);
-            let union = addresses.iter().fold(0, |union, &at| union | sum(at));
-            if u64::from(union) + bytes > self.lds.len() as u64 {
-                return None;
-            }
-        }
-        Some(row)
-    }
-
-    /// Reads of whole dwords by all lanes at one or two offsets; `false` when the careful way is needed.
-    #[inline(always)]
-    fn fast_load<const N: usize>(&mut self, op: &MicroOp, words: usize, offsets: [u64; N]) -> bool {
-        let Some(row) = self.all_inside(op, &offsets, words as u64 * 4) else {
-            return false;
-        };
-        let lanes = self.wave.lanes as usize;
-        let to = self.wave.rows.ptr(op.dst - VGPR);
-        let lds = self.lds.as_ptr();
-        for chunk in 0..lanes / 16 {
-            // SAFETY: sixteen lanes of the address row; copied, as a result may overwrite them.
-            let addresses = unsafe { row.add(chunk * 16).cast::<[u32; 16]>().read() };
-            let run = run_of(&addresses);
-            for (at, &offset) in offsets.iter().enumerate() {
-                let sum = |at: u32| at.wrapping_add(offset as u32) as usize;
-                let first = sum(addresses[0]);
-                for word in 0..words {
-                    // SAFETY: `all_inside` checked every lane's bytes at each offset; the
-                    // destination's rows were checked by the run loop.
-                    unsafe {
-                        let from = lds.add(word * 4);
-                        let to = to.add((at * words + word) * lanes + chunk * 16);
-                        match run {
-                            Run::Same => {
-                                let value = from.add(first).cast::<u32>().read_unaligned();
-                                to.cast::<[u32; 16]>().write([u32::from_le(value); 16]);
-                            }
-                            Run::Neighbours => {
-                                let row = from.add(first).cast::<[u32; 16]>().read_unaligned();
-                                to.cast::<[u32; 16]>().write(row.map(u32::from_le));
-                            }
-                            Run::Scattered => {
-                                for (lane, &at) in addresses.iter().enumerate() {
-                                    let value = from.add(sum(at)).cast::<u32>();
-                                    *to.add(lane) = u32::from_le(value.read_unaligned());
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        true
-    }
-
-    /// Writes of whole dwords by all lanes; where lanes meet, the last wins.
-    #[inline(always)]
-    fn fast_store(&mut self, op: &MicroOp, words: usize, offset: u64, data: u16) -> bool {
-        let Some(row) = self.all_inside(op, &[offset], words as u64 * 4) else {
-            return false;
-        };
-        let lanes = self.wave.lanes as usize;
-        let from: *const u32 = self.wave.rows.ptr(data - VGPR);
-        let lds = self.lds.as_mut_ptr();
-        for chunk in 0..lanes / 16 {
-            // SAFETY: sixteen lanes of the address row; `all_inside` checked every lane's bytes; the
-            // data's rows were checked by the run loop.
-            unsafe {
-                let addresses = row.add(chunk * 16).cast::<[u32; 16]>().read();
-                let from = from.add(chunk * 16);
-                let sum = |at: u32| at.wrapping_add(offset as u32) as usize;
-                if words == 1 && matches!(run_of(&addresses), Run::Neighbours) {
-                    let row = from.cast::<[u32; 16]>().read().map(u32::to_le);
-                    lds.add(sum(addresses[0]))
-                        .cast::<[u32; 16]>()
-                        .write_unaligned(row);
-                    continue;
-                }
-                for (lane, &at) in addresses.iter().enumerate() {
-                    for word in 0..words {
-                        let value = (*from.add(word * lanes + lane)).to_le();
-                        lds.add(sum(at) + word * 4)
-                            .cast::<u32>()
-                            .write_unaligned(value);
-                    }
-                }
-            }
-        }
-        true
-    }
-}
-
-fn load(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
-    let spec = Spec::from_flags(op.flags);
-    if spec.bytes >= 4 && m.fast_load(op, spec.dwords(), [op.k[0]]) {
-        return Flow::Next;
-    }
+#[inline(never)]
+fn load_lanes(m: &mut Machine<'_>, op: &MicroOp, lanes: u64) {
     let mut offsets = [0; 64];
     m.lds_offsets(op, op.k[0], &mut offsets);
+    m.lds_load(op.dst, Spec::from_flags(op.flags), &offsets, lanes);
+}
+
+fn load_small(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     let exec = m.wave.exec();
-    m.lds_load(op.dst, spec, &offsets, exec);
+    load_lanes(m, op, exec);
     Flow::Next
 }
 
-fn store(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
-    let spec = Spec::from_flags(op.flags);
-    if spec.bytes >= 4 && m.fast_store(op, spec.dwords(), op.k[0], op.src[1]) {
-        return Flow::Next;
+/// Writes of `W` dwords a lane.
+struct Store<const W: usize>;
+
+impl<const W: usize> Leveled for Store<W> {
+    #[inline(always)]
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+        let rest = m.lds_store_groups::<H, W>(op, op.k[0] as u32, op.src[1]);
+        if rest != 0 {
+            store_lanes(m, op, op.k[0], op.src[1], rest);
+        }
+        Flow::Next
     }
+}
+
+#[inline(never)]
+fn store_lanes(m: &mut Machine<'_>, op: &MicroOp, offset: u64, data: u16, lanes: u64) {
     let mut offsets = [0; 64];
-    m.lds_offsets(op, op.k[0], &mut offsets);
+    m.lds_offsets(op, offset, &mut offsets);
+    m.lds_store(data, Spec::from_flags(op.flags), &offsets, lanes);
+}
+
+fn store_small(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     let exec = m.wave.exec();
-    m.lds_store(op.src[1], spec, &offsets, exec);
+    store_lanes(m, op, op.k[0], op.src[1], exec);
     Flow::Next
 }
 
@@ -472,29 +409,45 @@ fn lds_atomic(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     Flow::Next
 }
 
-fn read2(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
-    let spec = Spec::from_flags(op.flags);
-    if m.fast_load(op, spec.dwords(), [op.k[0], op.k[2]]) {
-        return Flow::Next;
+/// Reads of `W` dwords a lane at two offsets.
+struct Read2<const W: usize>;
+
+impl<const W: usize> Leveled for Read2<W> {
+    #[inline(always)]
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+        let rest = m.lds_load_groups::<H, W, 2>(op, [op.k[0] as u32, op.k[2] as u32]);
+        if rest != 0 {
+            read2_lanes(m, op, rest);
+        }
+        Flow::Next
     }
-    let exec = m.wave.exec();
-    let (mut first, mut second) = ([0; 64], [0; 64]);
-    m.lds_offsets(op, op.k[0], &mut first);
-    m.lds_offsets(op, op.k[2], &mut second);
-    m.lds_load(op.dst, spec, &first, exec);
-    m.lds_load(op.dst + spec.dwords() as u16, spec, &second, exec);
-    Flow::Next
 }
 
-fn write2(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+#[inline(never)]
+fn read2_lanes(m: &mut Machine<'_>, op: &MicroOp, lanes: u64) {
     let spec = Spec::from_flags(op.flags);
-    let exec = m.wave.exec();
     let (mut first, mut second) = ([0; 64], [0; 64]);
+    // Both before a result overwrites an address.
     m.lds_offsets(op, op.k[0], &mut first);
     m.lds_offsets(op, op.k[2], &mut second);
-    m.lds_store(op.src[1], spec, &first, exec);
-    m.lds_store(op.src[2], spec, &second, exec);
-    Flow::Next
+    m.lds_load(op.dst, spec, &first, lanes);
+    m.lds_load(op.dst + spec.dwords() as u16, spec, &second, lanes);
+}
+
+/// Writes of `W` dwords a lane at two offsets.
+struct Write2<const W: usize>;
+
+impl<const W: usize> Leveled for Write2<W> {
+    #[inline(always)]
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+        for (offset, data) in [(op.k[0], op.src[1]), (op.k[2], op.src[2])] {
+            let rest = m.lds_store_groups::<H, W>(op, offset as u32, data);
+            if rest != 0 {
+                store_lanes(m, op, offset, data, rest);
+            }
+        }
+        Flow::Next
+    }
 }
 
 fn exchange2(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {

@@ -11,9 +11,12 @@ use super::atomic::AtomicOp;
 use super::code::Page;
 use super::fault::FaultKind;
 use super::hwreg;
+use super::leveled::{Leveled, function_of};
 use super::lower::{Cx, Lowered, destination, scalar_index};
 use super::machine::Machine;
 use super::microop::{ABSENT, Flow, MicroOp, OpFn, VGPR};
+use super::valu::Level;
+use super::valu::levels::Host;
 use crate::isa::{Dir, Field, Format, Inst, Op, Operand};
 
 /// What a memory instruction does, whatever its segment.
@@ -155,7 +158,7 @@ pub(crate) fn nothing(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
 }
 
 /// Source 0 is the address, source 1 the scalar base, source 2 the data; `k[0]` the offset.
-pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
+pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
     let action = action(inst.op).ok_or("the instruction")?;
     let mut micro = MicroOp::undecoded(0);
     micro.k[0] = i64::from(inst.mods.offset) as u64;
@@ -170,7 +173,14 @@ pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
     }
     let functions: [OpFn; 3] = match inst.format {
         Format::Flat => [flat_load, flat_store, flat_atomic],
-        Format::Global => [global_load, global_store, global_atomic],
+        Format::Global => {
+            let bytes = match action {
+                Action::Load(spec) | Action::Store(spec) => spec.bytes,
+                _ => 0,
+            };
+            let (load, store) = global_functions(bytes, cx.level);
+            [load, store, global_atomic]
+        }
         _ => [scratch_load, scratch_store, no_atomic],
     };
     if matches!(action, Action::Load(_)) && micro.dst == ABSENT {
@@ -356,26 +366,74 @@ fn done(result: Result<(), Flow>) -> Flow {
     }
 }
 
-fn global_load(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    let mut va = [0; 64];
-    m.global_addresses(op, &mut va);
-    let exec = m.wave.exec();
-    done(m.vmem_load(op, page, Spec::from_flags(op.flags), &va, 4, exec))
+/// Loads of `W` dwords a lane.
+struct GlobalLoad<const W: usize>;
+
+impl<const W: usize> Leveled for GlobalLoad<W> {
+    #[inline(always)]
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+        match m.global_load_groups::<H, W>(op) {
+            0 => Flow::Next,
+            rest => load_lanes(m, op, page, rest),
+        }
+    }
 }
 
-fn global_store(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+#[inline(never)]
+fn load_lanes(m: &mut Machine<'_>, op: &MicroOp, page: &Page, lanes: u64) -> Flow {
     let mut va = [0; 64];
     m.global_addresses(op, &mut va);
+    done(m.vmem_load(op, page, Spec::from_flags(op.flags), &va, 4, lanes))
+}
+
+fn global_load_small(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     let exec = m.wave.exec();
-    done(m.vmem_store(
-        op,
-        page,
-        Spec::from_flags(op.flags),
-        op.src[2],
-        &va,
-        4,
-        exec,
-    ))
+    load_lanes(m, op, page, exec)
+}
+
+/// Stores of `W` dwords a lane.
+struct GlobalStore<const W: usize>;
+
+impl<const W: usize> Leveled for GlobalStore<W> {
+    #[inline(always)]
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+        match m.global_store_groups::<H, W>(op) {
+            0 => Flow::Next,
+            rest => store_lanes(m, op, page, rest),
+        }
+    }
+}
+
+#[inline(never)]
+fn store_lanes(m: &mut Machine<'_>, op: &MicroOp, page: &Page, lanes: u64) -> Flow {
+    let mut va = [0; 64];
+    m.global_addresses(op, &mut va);
+    let spec = Spec::from_flags(op.flags);
+    done(m.vmem_store(op, page, spec, op.src[2], &va, 4, lanes))
+}
+
+fn global_store_small(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let exec = m.wave.exec();
+    store_lanes(m, op, page, exec)
+}
+
+/// The functions of a global load or store of so many bytes.
+fn global_functions(bytes: u8, level: Level) -> (OpFn, OpFn) {
+    macro_rules! of {
+        ($words:literal) => {
+            (
+                function_of::<GlobalLoad<$words>>(level),
+                function_of::<GlobalStore<$words>>(level),
+            )
+        };
+    }
+    match bytes {
+        4 => of!(1),
+        8 => of!(2),
+        12 => of!(3),
+        16 => of!(4),
+        _ => (global_load_small, global_store_small),
+    }
 }
 
 fn global_atomic(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {

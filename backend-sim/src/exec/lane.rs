@@ -3,12 +3,10 @@
 
 use super::access::Lanes;
 use super::code::Page;
-use super::lower::{Cx, Ext, Lowered, constant, destination, operands, source};
+use super::lower::{Cx, Lowered, constant, destination, operands, source};
 use super::machine::Machine;
 use super::microop::{ABSENT, CONST, Flow, MicroOp, OpFn, VGPR};
 use super::scalars::M0;
-use super::valu;
-use super::vector::{MASK_IN, blank};
 use crate::isa::{Dir, Format, Inst, Mods, Op, Type};
 
 fn function(op: Op) -> Option<OpFn> {
@@ -291,37 +289,5 @@ fn pk_mov(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     let (low, high) = (pick(m, 0), pick(m, 1));
     write(m, op.dst, &low, exec);
     write(m, op.dst + 1, &high, exec);
-    Flow::Next
-}
-
-/// VOPD: both halves are computed before either is written.
-pub(crate) fn dual(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    let Some(Ext::Dual(halves)) = page.ext.get(op.ext as usize) else {
-        return Flow::Next;
-    };
-    let exec = m.wave.exec();
-    for (which, half) in halves.iter().enumerate() {
-        let Some(handler): Option<valu::VHandler> = half.handler else {
-            return Flow::Next;
-        };
-        let mut args = blank(m, exec);
-        for i in 0..usize::from(half.len).min(3) {
-            args.src[i] = m.source(half, page, i, 1);
-        }
-        if half.flags & MASK_IN != 0 {
-            args.mask_in = m.wave.mask(half.k[2] as usize);
-        }
-        args.dst = if which == 0 {
-            m.temps.dst.as_mut_ptr().cast()
-        } else {
-            m.temps.dst2.as_mut_ptr().cast()
-        };
-        // SAFETY: one-row operands: registers checked by the run loop for both halves,
-        // constants of the page, or temporaries.
-        unsafe { handler(&args) };
-    }
-    m.retire(halves[0].dst, 1, exec);
-    core::mem::swap(&mut m.temps.dst[0], &mut m.temps.dst2[0]);
-    m.retire(halves[1].dst, 1, exec);
     Flow::Next
 }

@@ -23,7 +23,10 @@ pub(crate) enum Flow {
 }
 
 /// Executes one micro-op.
-pub(crate) type OpFn = fn(&mut Machine<'_>, &MicroOp, &Page) -> Flow;
+///
+/// # Safety
+/// The host has the level that the micro-op was lowered for, and the wave has the registers that it needs.
+pub(crate) type OpFn = unsafe fn(&mut Machine<'_>, &MicroOp, &Page) -> Flow;
 
 /// A source (or destination) is a constant: its value, or the index of its row in the page, is
 /// in `k`.

@@ -8,7 +8,7 @@
 //! - `run`: the loop over micro-ops;
 //! - `salu`, `smem`: scalar instructions;
 //! - `vector`, with `modifiers`, `dpp`, `lane`, `matrix` and the handlers of [`valu`]: vector instructions;
-//! - `flat`, `ds`, `buffer`, on top of `lanes` and `tlb`: memory instructions.
+//! - `flat`, `ds`, `buffer`, on top of `fast`, `access` and `tlb`: memory instructions.
 //!
 //! A tier that compiles code would stand beside `code` and `run`: it needs the same [`Wave`],
 //! [`Context`] and [`Exit`], and may hand any instruction back to the loop.
@@ -20,10 +20,13 @@ mod code;
 mod context;
 mod dpp;
 mod ds;
+mod dual;
+mod fast;
 mod fault;
 mod flat;
 mod hwreg;
 mod lane;
+mod leveled;
 mod lower;
 mod machine;
 mod matrix;

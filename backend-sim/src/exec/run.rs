@@ -123,14 +123,17 @@ fn steps<const SLOW: bool>(
             count += 1;
             let flow = if SLOW && m.wave.gpr_index.is_some() && op.handler.is_some() {
                 match indexed(m.wave, op) {
-                    Ok(op) => (op.run)(m, &op, page),
+                    // SAFETY: as below; `indexed` checked the registers.
+                    Ok(op) => unsafe { (op.run)(m, &op, page) },
                     Err(number) => {
                         pc = page.va + slot as u64 * 4;
                         break 'pages register_fault(m.wave, pc, number + 1);
                     }
                 }
             } else {
-                (op.run)(m, op, page)
+                // SAFETY: the code cache has no level that the host has not; the registers that the micro-op
+                // needs were compared with those of the wave above.
+                unsafe { (op.run)(m, op, page) }
             };
             if SLOW
                 && flow != Flow::Decode
@@ -138,14 +141,18 @@ fn steps<const SLOW: bool>(
             {
                 trace::report(tracer, m.wave, op, page);
             }
-            match flow {
-                Flow::Next => {
-                    slot += usize::from(op.len);
-                    if single {
-                        pc = page.va + slot as u64 * 4;
-                        break 'pages Exit::Budget;
-                    }
+            if flow == Flow::Next {
+                slot += usize::from(op.len);
+                if single {
+                    pc = page.va + slot as u64 * 4;
+                    break 'pages Exit::Budget;
                 }
+                continue;
+            }
+            // Keeps the usual way out of the jump table.
+            core::hint::cold_path();
+            match flow {
+                Flow::Next => {}
                 Flow::Jump => {
                     pc = m.target;
                     if count >= budget {

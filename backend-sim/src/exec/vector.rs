@@ -6,11 +6,13 @@
 
 use super::code::Page;
 use super::dpp::Permute;
+use super::leveled::Leveled;
 use super::machine::Machine;
 use super::microop::{ABSENT, CONST, Flow, MicroOp, VGPR};
 use super::modifiers::{Out, SrcForm};
 use super::rows::Row;
 use super::scalars::EXEC;
+use super::valu::levels::Host;
 use super::valu::{VArgs, VHandler};
 
 /// The instruction's clamp bit, for integer saturation.
@@ -141,7 +143,17 @@ impl Machine<'_> {
 }
 
 /// A vector instruction of `N` sources without modifiers.
-pub(crate) fn plain<const N: usize>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+pub(crate) struct Plain<const N: usize>;
+
+impl<const N: usize> Leveled for Plain<N> {
+    #[inline(always)]
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+        plain::<N>(m, op, page)
+    }
+}
+
+#[inline(always)]
+fn plain<const N: usize>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     let Some(handler) = op.handler else {
         return Flow::Next;
     };
@@ -177,7 +189,17 @@ pub(crate) fn plain<const N: usize>(m: &mut Machine<'_>, op: &MicroOp, page: &Pa
 }
 
 /// The commonest shape: one-row operands, no masks, no clamp.
-pub(crate) fn simple<const N: usize>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+pub(crate) struct Simple<const N: usize>;
+
+impl<const N: usize> Leveled for Simple<N> {
+    #[inline(always)]
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+        simple::<N>(m, op, page)
+    }
+}
+
+#[inline(always)]
+fn simple<const N: usize>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     let Some(handler) = op.handler else {
         return Flow::Next;
     };
@@ -215,7 +237,17 @@ pub(crate) fn blank(m: &Machine<'_>, exec: u64) -> VArgs {
 }
 
 /// A vector instruction with modifiers: input and output modifiers, SDWA, DPP, half selection.
-pub(crate) fn modified(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+pub(crate) struct Modified;
+
+impl Leveled for Modified {
+    #[inline(always)]
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+        modified(m, op, page)
+    }
+}
+
+#[inline(always)]
+fn modified(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     let Some(form) = page.ext.get(op.ext as usize).and_then(|ext| ext.vector()) else {
         return Flow::Next;
     };
@@ -240,6 +272,7 @@ pub(crate) fn modified(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     run_form(m, op, form, handler, exec, active)
 }
 
+#[inline(always)]
 fn run_form(
     m: &mut Machine<'_>,
     op: &MicroOp,

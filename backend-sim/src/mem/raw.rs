@@ -205,6 +205,27 @@ unsafe fn copy(mut from: *const u8, mut to: *mut u8, mut bytes: usize) {
     }
 }
 
+/// Copies 64 bytes between simulated memory and a private buffer, as [`copy_in`] does, without leaving the
+/// instruction set that code around it is compiled for.
+///
+/// # Safety
+/// 64 bytes are mapped and readable at `from`, and writable at `to`; the host has AVX.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx")]
+#[inline]
+pub unsafe fn copy_64_avx(from: *const u8, to: *mut u8) {
+    // SAFETY: the caller's ranges. The registers' upper halves are zeroed where the compiler does so for its
+    // own use of them.
+    unsafe {
+        core::arch::asm!(
+            "vmovdqu {a}, [{f}]", "vmovdqu {b}, [{f} + 32]",
+            "vmovdqu [{t}], {a}", "vmovdqu [{t} + 32], {b}",
+            f = in(reg) from, t = in(reg) to, a = out(ymm_reg) _, b = out(ymm_reg) _,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
 /// Ascending copy, in the widest atomic that both addresses allow.
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn copy(mut from: *const u8, mut to: *mut u8, mut bytes: usize) {

@@ -5,13 +5,14 @@ use alloc::boxed::Box;
 use super::{Cx, Ext, Lowered, destination, rows, source};
 use crate::exec::code::Page;
 use crate::exec::dpp::{Pattern, Permute};
-use crate::exec::lane::dual;
-use crate::exec::microop::{ABSENT, CONST, MicroOp, OpFn, VGPR};
+use crate::exec::dual::{Dual, Pair};
+use crate::exec::leveled::function_of;
+use crate::exec::microop::{ABSENT, CONST, MicroOp, VGPR};
 use crate::exec::modifiers::{Float, Out, Pick, Place, SrcForm, placement};
 use crate::exec::scalars::{EXEC, VCC};
-use crate::exec::valu;
+use crate::exec::valu::{self, Level};
 use crate::exec::vector::{
-    CLAMP, MASK_IN, MASK_OUT, OVERLAP, VectorForm, WIDE_DST, WIDE_SRC0, modified, plain, simple,
+    CLAMP, MASK_IN, MASK_OUT, Modified, OVERLAP, Plain, Simple, VectorForm, WIDE_DST, WIDE_SRC0,
 };
 use crate::isa::{
     Arch, Dir, Dpp, DppCtrl, Field, Format, Inst, Mods, Op, Operand, OperandDesc, Type,
@@ -125,10 +126,10 @@ pub(super) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
         && form.dst_rows <= 2
         && form.src.iter().all(|src| src.rows <= 2);
     if unmodified {
-        finish_plain(&mut micro, &shape, form.out.clamp);
+        finish_plain(&mut micro, &shape, form.out.clamp, cx.level);
     } else {
         micro.ext = cx.add(Ext::Vector(Box::new(form)));
-        micro.run = modified;
+        micro.run = function_of::<Modified>(cx.level);
     }
     Ok(micro)
 }
@@ -144,7 +145,7 @@ fn place_sources(micro: &mut MicroOp, shape: &Shape, page: &mut Page) {
 }
 
 /// Chooses among the functions for instructions without modifiers.
-fn finish_plain(micro: &mut MicroOp, shape: &Shape, clamp: bool) {
+fn finish_plain(micro: &mut MicroOp, shape: &Shape, clamp: bool, level: Level) {
     let dst_rows = shape.dst_ty.map_or(0, rows);
     let mut flags = 0;
     if clamp {
@@ -170,12 +171,17 @@ fn finish_plain(micro: &mut MicroOp, shape: &Shape, clamp: bool) {
         }
     }
     micro.flags = flags;
-    let functions: [OpFn; 4] = if flags == 0 && micro.dst != ABSENT {
-        [simple::<0>, simple::<1>, simple::<2>, simple::<3>]
-    } else {
-        [plain::<0>, plain::<1>, plain::<2>, plain::<3>]
+    let simple = flags == 0 && micro.dst != ABSENT;
+    micro.run = match (simple, shape.sources) {
+        (true, 0) => function_of::<Simple<0>>(level),
+        (true, 1) => function_of::<Simple<1>>(level),
+        (true, 2) => function_of::<Simple<2>>(level),
+        (true, _) => function_of::<Simple<3>>(level),
+        (false, 0) => function_of::<Plain<0>>(level),
+        (false, 1) => function_of::<Plain<1>>(level),
+        (false, 2) => function_of::<Plain<2>>(level),
+        (false, _) => function_of::<Plain<3>>(level),
     };
-    micro.run = functions[shape.sources];
 }
 
 /// Whether two ranges of vector registers overlap without being the same.
@@ -437,7 +443,16 @@ pub(super) fn lower_dual(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
         micro.len = shape.sources as u8;
     }
     let mut micro = MicroOp::undecoded(0);
+    // One after the other, where the second does not read what the first writes.
+    let reads = |half: &MicroOp, of: &MicroOp| half.src[..usize::from(half.len)].contains(&of.dst);
+    if reads(&halves[1], &halves[0]) && !reads(&halves[0], &halves[1]) {
+        halves.swap(0, 1);
+    }
+    micro.run = if reads(&halves[1], &halves[0]) {
+        function_of::<Dual>(cx.level)
+    } else {
+        function_of::<Pair>(cx.level)
+    };
     micro.ext = cx.add(Ext::Dual(Box::new(halves)));
-    micro.run = dual;
     Ok(micro)
 }

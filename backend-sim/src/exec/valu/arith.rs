@@ -2,13 +2,11 @@
 //!
 //! An operation is given twice: by host arithmetic, which rounds to nearest even and keeps subnormals, and by
 //! [`soft`](super::soft) arithmetic for the other roundings. The first is vectorised, with flushing around it where
-//! MODE asks for it. NaN results are found by one test per row and then put right out of line.
-
-use core::mem::MaybeUninit;
+//! MODE asks for it. NaN results are found by one test per chunk of lanes and then put right out of line.
 
 use super::VArgs;
 use super::float::{self, F16, F32, F64, Format, is_nan, nan_result};
-use super::lanes::{Lane, lanes, map2};
+use super::lanes::{CHUNK, Chunk, Lane, lanes, map2};
 use super::mode::{Denorm, Round};
 use super::soft;
 
@@ -54,8 +52,6 @@ impl Env {
     }
 }
 
-type Buffer = MaybeUninit<[u32; 128]>;
-
 #[inline(always)]
 unsafe fn load<F: Format, const N: usize>(
     src: [*const u32; N],
@@ -74,38 +70,46 @@ unsafe fn run<F: Format, const N: usize>(
     n: usize,
     f: impl Fn([F::Bits; N]) -> F::Bits,
 ) {
-    let mut buffer = Buffer::uninit();
-    let out = buffer.as_mut_ptr().cast::<u32>();
-    let mut nans = 0u32;
-    for i in 0..n {
-        // SAFETY: sources by the caller's contract; the buffer has room for 128 dwords, and 64-bit formats come
-        // with at most 64 lanes.
+    for start in (0..n).step_by(CHUNK) {
+        let mut chunk = Chunk::new();
+        let out = chunk.rows();
+        let mut nans = 0u32;
+        // SAFETY: sources and destination by the caller's contract; lanes of the chunk, all of which are written
+        // before they are stored.
         unsafe {
-            let result = f(load::<F, N>(src, i, n));
-            nans |= is_nan::<F>(result) as u32;
-            result.put(out, i, n);
+            for i in 0..CHUNK {
+                let result = f(load::<F, N>(src, start + i, n));
+                nans |= is_nan::<F>(result) as u32;
+                result.put(out, i, CHUNK);
+            }
+            if nans != 0 {
+                settle_nans::<F, N>(dst, chunk, src, start, n);
+            } else {
+                chunk.store::<F::Bits>(dst, start, n);
+            }
         }
-    }
-    // SAFETY: as above; all dwords copied are written.
-    unsafe {
-        if nans != 0 {
-            settle_nans::<F, N>(out, src, n);
-        }
-        dst.copy_from_nonoverlapping(out, n * F::Bits::ROWS);
     }
 }
 
-/// Replaces NaNs in a result row by what the sources call for.
+/// Stores a chunk of results with what the sources call for in the place of NaNs.
 #[cold]
 #[inline(never)]
-unsafe fn settle_nans<F: Format, const N: usize>(out: *mut u32, src: [*const u32; N], n: usize) {
-    for i in 0..n {
-        // SAFETY: as in `run`.
-        unsafe {
-            if is_nan::<F>(F::Bits::get(out, i, n)) {
-                nan_result::<F, N>(load::<F, N>(src, i, n)).put(out, i, n);
+unsafe fn settle_nans<F: Format, const N: usize>(
+    dst: *mut u32,
+    mut chunk: Chunk,
+    src: [*const u32; N],
+    start: usize,
+    n: usize,
+) {
+    let out = chunk.rows();
+    // SAFETY: as in `run`.
+    unsafe {
+        for i in 0..CHUNK {
+            if is_nan::<F>(F::Bits::get(out, i, CHUNK)) {
+                nan_result::<F, N>(load::<F, N>(src, start + i, n)).put(out, i, CHUNK);
             }
         }
+        chunk.store::<F::Bits>(dst, start, n);
     }
 }
 
@@ -310,25 +314,25 @@ unsafe fn run_packed<const N: usize>(
     n: usize,
     f: impl Fn([u16; N]) -> u16,
 ) {
-    let mut buffer = Buffer::uninit();
-    let out = buffer.as_mut_ptr().cast::<u32>();
-    let mut nans = 0u32;
-    for i in 0..n {
+    for start in (0..n).step_by(CHUNK) {
+        let mut chunk = Chunk::new();
+        let out = chunk.rows();
+        let mut nans = 0u32;
         // SAFETY: as in `run`.
         unsafe {
-            let [low, high] = halves(src, i);
-            let (low, high) = (f(low), f(high));
-            nans |= is_nan::<F16>(low) as u32;
-            nans |= is_nan::<F16>(high) as u32;
-            *out.add(i) = low as u32 | (high as u32) << 16;
+            for i in 0..CHUNK {
+                let [low, high] = halves(src, start + i);
+                let (low, high) = (f(low), f(high));
+                nans |= is_nan::<F16>(low) as u32;
+                nans |= is_nan::<F16>(high) as u32;
+                *out.add(i) = low as u32 | (high as u32) << 16;
+            }
+            if nans != 0 {
+                settle_packed_nans(dst, chunk, src, start, n);
+            } else {
+                chunk.store::<u32>(dst, start, n);
+            }
         }
-    }
-    // SAFETY: as in `run`.
-    unsafe {
-        if nans != 0 {
-            settle_packed_nans(out, src, n);
-        }
-        dst.copy_from_nonoverlapping(out, n);
     }
 }
 
@@ -346,11 +350,18 @@ unsafe fn halves<const N: usize>(src: [*const u32; N], i: usize) -> [[u16; N]; 2
 
 #[cold]
 #[inline(never)]
-unsafe fn settle_packed_nans<const N: usize>(out: *mut u32, src: [*const u32; N], n: usize) {
-    for i in 0..n {
-        // SAFETY: as in `run`.
-        unsafe {
-            for (h, sources) in halves(src, i).into_iter().enumerate() {
+unsafe fn settle_packed_nans<const N: usize>(
+    dst: *mut u32,
+    mut chunk: Chunk,
+    src: [*const u32; N],
+    start: usize,
+    n: usize,
+) {
+    let out = chunk.rows();
+    // SAFETY: as in `run`.
+    unsafe {
+        for i in 0..CHUNK {
+            for (h, sources) in halves(src, start + i).into_iter().enumerate() {
                 let shift = 16 * h;
                 if is_nan::<F16>((*out.add(i) >> shift) as u16) {
                     let nan = nan_result::<F16, N>(sources) as u32;
@@ -358,6 +369,7 @@ unsafe fn settle_packed_nans<const N: usize>(out: *mut u32, src: [*const u32; N]
                 }
             }
         }
+        chunk.store::<u32>(dst, start, n);
     }
 }
 

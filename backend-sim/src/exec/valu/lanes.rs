@@ -1,8 +1,8 @@
 //! Loops over the lanes of a row.
 //!
-//! Every loop reads its sources through raw pointers and writes a local buffer, which is copied to the destination
-//! at the end. The buffer cannot alias a source, so the loops vectorise without overlap checks, and a destination
-//! may be one of the sources.
+//! Every loop reads its sources through raw pointers and writes a local [`Chunk`] of some lanes, which is copied to the
+//! destination before the next lanes are read. A chunk cannot alias a source, so the loops vectorise without overlap
+//! checks, and a destination may be one of the sources. It is small enough to stay in host registers.
 
 use core::mem::MaybeUninit;
 
@@ -12,8 +12,42 @@ use super::levels::Host;
 /// Most dwords one lane of a result has.
 const MAX_ROWS: usize = 4;
 
-/// A row (or rows) under construction.
-type Buffer = MaybeUninit<[u32; 64 * MAX_ROWS]>;
+/// Lanes computed before any is stored: a divisor of every number of lanes.
+pub(super) const CHUNK: usize = 32;
+
+/// Some lanes of a row (or rows) under construction.
+#[derive(Clone, Copy)]
+pub(super) struct Chunk(MaybeUninit<[u32; CHUNK * MAX_ROWS]>);
+
+impl Chunk {
+    #[inline(always)]
+    pub fn new() -> Self {
+        Self(MaybeUninit::uninit())
+    }
+
+    /// Rows of [`CHUNK`] lanes, as many as a result may have.
+    #[inline(always)]
+    pub fn rows(&mut self) -> *mut u32 {
+        self.0.as_mut_ptr().cast()
+    }
+
+    /// Copies the chunk to the lanes from `start` on.
+    ///
+    /// # Safety
+    ///
+    /// All lanes of an `R` were written; `dst` has as many rows of `n` lanes, writable; `start + CHUNK <= n`.
+    #[inline(always)]
+    pub unsafe fn store<R: Lane>(&mut self, dst: *mut u32, start: usize, n: usize) {
+        for row in 0..R::ROWS {
+            // SAFETY: the caller's word on both.
+            unsafe {
+                let from = self.rows().add(row * CHUNK);
+                dst.add(row * n + start)
+                    .copy_from_nonoverlapping(from, CHUNK);
+            }
+        }
+    }
+}
 
 /// A value that lies in one lane of one or more rows.
 pub(super) trait Lane: Copy {
@@ -126,21 +160,23 @@ pub(super) fn lanes(args: &VArgs) -> usize {
     if args.lanes == 64 { 64 } else { 32 }
 }
 
-/// Builds `R` for every lane, in a buffer, and then writes it to `dst`.
+/// Writes `f(lane)` to every lane of `dst`. What `f` reads of a lane is read before that lane is written.
 ///
 /// # Safety
 ///
 /// `dst` has `R::ROWS` writable rows.
 #[inline(always)]
 pub(super) unsafe fn build<R: Lane>(dst: *mut u32, n: usize, mut f: impl FnMut(usize) -> R) {
-    let mut buffer = Buffer::uninit();
-    let out = buffer.as_mut_ptr().cast::<u32>();
-    for i in 0..n {
-        // SAFETY: the buffer has room for MAX_ROWS rows of 64 lanes.
-        unsafe { f(i).put(out, i, n) }
+    for start in (0..n).step_by(CHUNK) {
+        let mut chunk = Chunk::new();
+        let out = chunk.rows();
+        for i in 0..CHUNK {
+            // SAFETY: a lane of the chunk.
+            unsafe { f(start + i).put(out, i, CHUNK) }
+        }
+        // SAFETY: all lanes are written above; dst by the caller's contract.
+        unsafe { chunk.store::<R>(dst, start, n) }
     }
-    // SAFETY: R::ROWS * n dwords of the buffer are written above; dst by the caller's contract.
-    unsafe { dst.copy_from_nonoverlapping(out, R::ROWS * n) }
 }
 
 /// `dst = f(src0)` in every lane.
@@ -196,14 +232,19 @@ pub(super) unsafe fn map3<A: Lane, B: Lane, C: Lane, R: Lane>(
 /// `f` may be called with every lane below `n`.
 #[inline(always)]
 pub(super) unsafe fn mask_of<H: Host>(n: usize, mut f: impl FnMut(usize) -> bool) -> u64 {
-    let mut buffer = Buffer::uninit();
-    let out = buffer.as_mut_ptr().cast::<u32>();
-    for i in 0..n {
-        // SAFETY: the buffer has room for 64 lanes.
-        unsafe { *out.add(i) = if f(i) { u32::MAX } else { 0 } }
+    let mut mask = 0;
+    for start in (0..n).step_by(CHUNK) {
+        let mut chunk = Chunk::new();
+        let out = chunk.rows();
+        // SAFETY: lanes of the chunk, all of which are written before they are read.
+        unsafe {
+            for i in 0..CHUNK {
+                *out.add(i) = if f(start + i) { u32::MAX } else { 0 };
+            }
+            mask |= H::movemask(out, CHUNK) << start;
+        }
     }
-    // SAFETY: n dwords of the buffer are written above.
-    unsafe { H::movemask(out, n) }
+    mask
 }
 
 /// The lanes where `f(src0, src1)` holds.
@@ -221,12 +262,12 @@ pub(super) unsafe fn compare<H: Host, A: Lane, B: Lane>(
     unsafe { mask_of::<H>(n, |i| f(A::get(a, i, n), B::get(b, i, n))) }
 }
 
-/// Bit `i % 32` at index `i`: a mask is tested by AND with this row, which vectorises on every host.
-static LANE_BIT: [u32; 64] = {
-    let mut bits = [0; 64];
+/// Bit `i` at index `i`: a mask is tested by AND with this row, which vectorises on every host.
+static LANE_BIT: [u32; CHUNK] = {
+    let mut bits = [0; CHUNK];
     let mut i = 0;
-    while i < 64 {
-        bits[i] = 1 << (i % 32);
+    while i < CHUNK {
+        bits[i] = 1 << i;
         i += 1;
     }
     bits
@@ -235,12 +276,8 @@ static LANE_BIT: [u32; 64] = {
 /// Whether lane `i` of a mask is set.
 #[inline(always)]
 pub(super) fn lane_of(mask: u64, i: usize) -> bool {
-    let half = if i < 32 {
-        mask as u32
-    } else {
-        (mask >> 32) as u32
-    };
-    half & LANE_BIT[i & 63] != 0
+    // The shift is the same for a whole chunk.
+    (mask >> (i / CHUNK * CHUNK)) as u32 & LANE_BIT[i % CHUNK] != 0
 }
 
 /// `dst = f(mask_in, src0, src1)` in every lane.
@@ -274,24 +311,24 @@ pub(super) unsafe fn carry2<H: Host>(
     f: impl Fn(bool, u32, u32) -> (u32, bool),
 ) -> u64 {
     let (n, [a, b, _], mask) = (lanes(args), args.src, args.mask_in);
-    let (mut sum, mut carry) = (Buffer::uninit(), Buffer::uninit());
-    let (sum, carry) = (
-        sum.as_mut_ptr().cast::<u32>(),
-        carry.as_mut_ptr().cast::<u32>(),
-    );
-    for i in 0..n {
-        // SAFETY: the buffers have room for 64 lanes; sources by the contract.
+    let mut out = 0;
+    for start in (0..n).step_by(CHUNK) {
+        let (mut sums, mut carries) = (Chunk::new(), Chunk::new());
+        let (sum, carry) = (sums.rows(), carries.rows());
+        // SAFETY: lanes of the chunks, all of which are written before they are read; sources and destination by
+        // the contract.
         unsafe {
-            let (value, out) = f(lane_of(mask, i), *a.add(i), *b.add(i));
-            *sum.add(i) = value;
-            *carry.add(i) = if out { u32::MAX } else { 0 };
+            for i in 0..CHUNK {
+                let at = start + i;
+                let (value, over) = f(lane_of(mask, at), *a.add(at), *b.add(at));
+                *sum.add(i) = value;
+                *carry.add(i) = if over { u32::MAX } else { 0 };
+            }
+            sums.store::<u32>(args.dst, start, n);
+            out |= H::movemask(carry, CHUNK) << start;
         }
     }
-    // SAFETY: n dwords of both buffers are written above; dst by the contract.
-    unsafe {
-        args.dst.copy_from_nonoverlapping(sum, n);
-        H::movemask(carry, n)
-    }
+    out
 }
 
 /// `(dst, mask out) = f(src0, src1, src2)` in every lane, for instructions where that need not be quick.

@@ -4,6 +4,7 @@
 //! that differs between levels is in `Host`, and must give the same bits in each implementation.
 
 use super::{VArgs, VHandler};
+use crate::mem::raw;
 
 /// A host instruction set. Every handler exists once per level, from one source, and gives the same bytes at each.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -35,7 +36,7 @@ impl Level {
 }
 
 /// The host operations that are written differently for each level.
-pub(super) trait Host {
+pub(crate) trait Host {
     /// `a * b + c`, rounded once to nearest even. NaN bits are unspecified.
     fn fma_f32(a: f32, b: f32, c: f32) -> f32;
     /// `a * b + c`, rounded once to nearest even. NaN bits are unspecified.
@@ -46,10 +47,18 @@ pub(super) trait Host {
     ///
     /// `row` points to `n` dwords, 32 or 64.
     unsafe fn movemask(row: *const u32, n: usize) -> u64;
+    /// Whether each value is `step` above the one before it, wrapping.
+    fn ascending(values: &[u32; 16], step: u32) -> bool;
+    /// Copies 64 bytes of simulated memory to or from a private buffer.
+    ///
+    /// # Safety
+    ///
+    /// 64 bytes are readable at `from` and writable at `to`.
+    unsafe fn copy_64(from: *const u8, to: *mut u8);
 }
 
 /// What every target can do.
-pub(super) struct Portable;
+pub(crate) struct Portable;
 
 impl Host for Portable {
     #[inline(always)]
@@ -92,11 +101,26 @@ impl Host for Portable {
         }
         mask
     }
+
+    #[inline(always)]
+    fn ascending(values: &[u32; 16], step: u32) -> bool {
+        let mut differs = 0;
+        for (i, &value) in values.iter().enumerate() {
+            differs |= value ^ values[0].wrapping_add(step.wrapping_mul(i as u32));
+        }
+        differs == 0
+    }
+
+    #[inline(always)]
+    unsafe fn copy_64(from: *const u8, to: *mut u8) {
+        // SAFETY: the caller's word.
+        unsafe { raw::copy_in(from, to, 64) }
+    }
 }
 
 /// AVX2 and FMA. Used only inside [`avx2`], which enables the features.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(super) struct Avx2;
+pub(crate) struct Avx2;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 impl Host for Avx2 {
@@ -124,6 +148,32 @@ impl Host for Avx2 {
             mask |= (bits as u32 as u64) << i;
         }
         mask
+    }
+
+    #[inline(always)]
+    fn ascending(values: &[u32; 16], step: u32) -> bool {
+        use core::arch::x86_64::{
+            _mm256_add_epi32, _mm256_loadu_si256, _mm256_mullo_epi32, _mm256_or_si256,
+            _mm256_set1_epi32, _mm256_setr_epi32, _mm256_testz_si256, _mm256_xor_si256,
+        };
+        // SAFETY: both halves are inside the array; features as in fma_f32.
+        unsafe {
+            let step = _mm256_set1_epi32(step as i32);
+            let steps = _mm256_mullo_epi32(step, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+            let half = _mm256_mullo_epi32(step, _mm256_set1_epi32(8));
+            let low = _mm256_add_epi32(_mm256_set1_epi32(values[0] as i32), steps);
+            let high = _mm256_add_epi32(low, half);
+            let low = _mm256_xor_si256(low, _mm256_loadu_si256(values.as_ptr().cast()));
+            let high = _mm256_xor_si256(high, _mm256_loadu_si256(values.as_ptr().add(8).cast()));
+            let differs = _mm256_or_si256(low, high);
+            _mm256_testz_si256(differs, differs) != 0
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn copy_64(from: *const u8, to: *mut u8) {
+        // SAFETY: the caller's word; features as in fma_f32.
+        unsafe { raw::copy_64_avx(from, to) }
     }
 }
 

@@ -3,12 +3,10 @@
 //! Zeros are ordered by sign. In IEEE mode a signalling NaN source comes back quiet; otherwise a NaN loses against
 //! a number, and of two NaNs the first is returned as it is.
 
-use core::mem::MaybeUninit;
-
 use super::VArgs;
 use super::arith::sources;
 use super::float::{self, F16, F32, F64, Format, flush_if, is_nan, is_signalling, is_zero, quiet};
-use super::lanes::{Lane, build, lanes};
+use super::lanes::{CHUNK, Chunk, Lane, lanes};
 
 /// A format whose values can be compared through integers.
 pub(super) trait Ordered: Format {
@@ -97,8 +95,6 @@ pub(super) fn med3<F: Ordered>([x, y, z]: [F::Bits; 3], ieee: bool) -> F::Bits {
     }
 }
 
-type Buffer = MaybeUninit<[u32; 128]>;
-
 /// `numbers` in every lane, and `any` instead if a source row has a NaN. Sources are flushed as MODE says.
 ///
 /// # Safety
@@ -113,25 +109,25 @@ pub(super) unsafe fn choose<F: Ordered, const N: usize>(
     let (n, src) = (lanes(args), sources::<N>(args));
     let denorm = F::denorm(args.mode);
     let flush = denorm.flush_in | denorm.flush_out;
-    let mut buffer = Buffer::uninit();
-    let out = buffer.as_mut_ptr().cast::<u32>();
-    let mut nans = 0u32;
-    for i in 0..n {
-        // SAFETY: sources by the caller's contract; the buffer has room for two rows of 64 lanes.
+    for start in (0..n).step_by(CHUNK) {
+        let mut chunk = Chunk::new();
+        let out = chunk.rows();
+        let mut nans = 0u32;
+        // SAFETY: sources and destination by the caller's contract; lanes of the chunk, all of which are written
+        // before they are stored.
         unsafe {
-            let x = src.map(|row| flush_if::<F>(flush, F::Bits::get(row, i, n)));
-            for &v in &x {
-                nans |= is_nan::<F>(v) as u32;
+            for i in 0..CHUNK {
+                let x = src.map(|row| flush_if::<F>(flush, F::Bits::get(row, start + i, n)));
+                for &v in &x {
+                    nans |= is_nan::<F>(v) as u32;
+                }
+                numbers(x).put(out, i, CHUNK);
             }
-            numbers(x).put(out, i, n);
-        }
-    }
-    // SAFETY: as above.
-    unsafe {
-        if nans == 0 {
-            args.dst.copy_from_nonoverlapping(out, n * F::Bits::ROWS);
-        } else {
-            choose_any::<F, N>(args, any);
+            if nans == 0 {
+                chunk.store::<F::Bits>(args.dst, start, n);
+            } else {
+                choose_any::<F, N>(args, start, any);
+            }
         }
     }
     0
@@ -141,6 +137,7 @@ pub(super) unsafe fn choose<F: Ordered, const N: usize>(
 #[inline(never)]
 unsafe fn choose_any<F: Ordered, const N: usize>(
     args: &VArgs,
+    start: usize,
     any: fn([F::Bits; N], bool) -> F::Bits,
 ) {
     let (n, src) = (lanes(args), sources::<N>(args));
@@ -148,12 +145,10 @@ unsafe fn choose_any<F: Ordered, const N: usize>(
     let flush = denorm.flush_in | denorm.flush_out;
     // SAFETY: the caller's contract.
     unsafe {
-        build(args.dst, n, |i| {
-            any(
-                src.map(|row| flush_if::<F>(flush, F::Bits::get(row, i, n))),
-                ieee,
-            )
-        });
+        for i in start..start + CHUNK {
+            let x = src.map(|row| flush_if::<F>(flush, F::Bits::get(row, i, n)));
+            any(x, ieee).put(args.dst, i, n);
+        }
     }
 }
 

@@ -1,0 +1,343 @@
+//! The usual memory accesses: whole dwords, of sixteen active lanes that are neighbours or all at one place.
+//!
+//! Tiles make whole waves irregular, but rarely sixteen lanes. What does not fit is left to the careful ways
+//! ([`super::access`], [`super::ds`]): the functions here give the lanes that they left alone.
+
+use super::machine::Machine;
+use super::microop::{ABSENT, MicroOp, VGPR};
+use super::valu::levels::Host;
+use crate::mem::{Access, Span, raw};
+
+/// Lanes that are looked at together: a divisor of every number of lanes.
+const GROUP: usize = 16;
+
+/// How the addresses of a group lie.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    Same,
+    Neighbours,
+    Scattered,
+}
+
+/// `step` is the distance of neighbours. Neighbours may wrap around at 2^32.
+#[inline(always)]
+fn run_of<H: Host>(addresses: &[u32; GROUP], step: u32) -> Run {
+    if H::ascending(addresses, step) {
+        Run::Neighbours
+    } else if H::ascending(addresses, 0) {
+        Run::Same
+    } else {
+        Run::Scattered
+    }
+}
+
+/// The lanes of a group, as a mask.
+#[inline(always)]
+fn lanes_of(group: usize) -> u64 {
+    0xffff << (group * GROUP)
+}
+
+/// Sixteen lanes of a row.
+///
+/// # Safety
+/// The row has them, readable.
+#[inline(always)]
+unsafe fn load_group(row: *const u32, group: usize) -> [u32; GROUP] {
+    // SAFETY: the caller's word.
+    unsafe { row.add(group * GROUP).cast::<[u32; GROUP]>().read() }
+}
+
+/// Sixteen lanes' dwords, lane after lane, into as many rows.
+///
+/// # Safety
+/// `to` has `W` rows of `lanes` lanes, writable from it on for sixteen lanes.
+#[inline(always)]
+unsafe fn spread<const W: usize>(dwords: &[[u32; W]; GROUP], to: *mut u32, lanes: usize) {
+    for word in 0..W {
+        let mut row = [0; GROUP];
+        for (to, lane) in row.iter_mut().zip(dwords) {
+            *to = u32::from_le(lane[word]);
+        }
+        // SAFETY: the caller's word.
+        unsafe { to.add(word * lanes).cast::<[u32; GROUP]>().write(row) }
+    }
+}
+
+/// The reverse of [`spread`].
+///
+/// # Safety
+/// `from` has `W` rows of `lanes` lanes, readable from it on for sixteen lanes.
+#[inline(always)]
+unsafe fn collect<const W: usize>(from: *const u32, lanes: usize) -> [[u32; W]; GROUP] {
+    let mut dwords = [[0; W]; GROUP];
+    for word in 0..W {
+        // SAFETY: the caller's word.
+        let row = unsafe { from.add(word * lanes).cast::<[u32; GROUP]>().read() };
+        for (lane, from) in dwords.iter_mut().zip(row) {
+            lane[word] = from.to_le();
+        }
+    }
+    dwords
+}
+
+impl Machine<'_> {
+    /// Reads `W` dwords a lane from LDS at each of `N` offsets.
+    #[inline(always)]
+    pub(crate) fn lds_load_groups<H: Host, const W: usize, const N: usize>(
+        &mut self,
+        op: &MicroOp,
+        offsets: [u32; N],
+    ) -> u64 {
+        let exec = self.wave.exec();
+        let lanes = self.wave.lanes as usize;
+        let row: *const u32 = self.wave.rows.ptr(op.src[0] - VGPR);
+        let to = self.wave.rows.ptr(op.dst - VGPR);
+        let (lds, size) = (self.lds.as_ptr(), self.lds.len() as u64);
+        let mut rest = exec;
+        for group in 0..lanes / GROUP {
+            if exec & lanes_of(group) != lanes_of(group) {
+                continue;
+            }
+            // SAFETY: the address register's row was checked by the run loop; copied, as a result
+            // may overwrite it.
+            let addresses = unsafe { load_group(row, group) };
+            let run = run_of::<H>(&addresses, 4);
+            // Bytes from the first lane's address on that are read; more if the lanes are scattered.
+            let reach = match run {
+                Run::Same => W as u64 * 4,
+                Run::Neighbours => (W + GROUP - 1) as u64 * 4,
+                Run::Scattered => W as u64 * 4,
+            };
+            // The sum wraps: compilers fold negative addresses into offsets.
+            let inside = |offset: u32| {
+                let last = match run {
+                    Run::Scattered => highest(&addresses, offset),
+                    _ => addresses[0].wrapping_add(offset),
+                };
+                u64::from(last) + reach <= size
+            };
+            if !offsets.iter().all(|&offset| inside(offset)) {
+                continue;
+            }
+            rest &= !lanes_of(group);
+            for (at, &offset) in offsets.iter().enumerate() {
+                let sum = |address: u32| address.wrapping_add(offset) as usize;
+                // SAFETY: `inside` checked every lane's bytes at each offset; the destination's rows
+                // were checked by the run loop.
+                unsafe {
+                    let from = lds.add(sum(addresses[0]));
+                    let to = to.add(at * W * lanes + group * GROUP);
+                    match run {
+                        Run::Same => {
+                            let value = from.cast::<[u32; W]>().read_unaligned();
+                            spread(&[value; GROUP], to, lanes);
+                        }
+                        Run::Neighbours => {
+                            for word in 0..W {
+                                let from = from.cast::<[u32; GROUP]>().byte_add(word * 4);
+                                let row = from.read_unaligned().map(u32::from_le);
+                                to.add(word * lanes).cast::<[u32; GROUP]>().write(row);
+                            }
+                        }
+                        Run::Scattered => {
+                            for (lane, &address) in addresses.iter().enumerate() {
+                                let value = lds.add(sum(address)).cast::<[u32; W]>();
+                                for (word, value) in value.read_unaligned().iter().enumerate() {
+                                    *to.add(word * lanes + lane) = u32::from_le(*value);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        rest
+    }
+
+    /// Writes `W` dwords a lane to LDS; where lanes meet, the last wins. Stops at the first group that
+    /// it leaves alone.
+    #[inline(always)]
+    pub(crate) fn lds_store_groups<H: Host, const W: usize>(
+        &mut self,
+        op: &MicroOp,
+        offset: u32,
+        data: u16,
+    ) -> u64 {
+        let exec = self.wave.exec();
+        let lanes = self.wave.lanes as usize;
+        let row: *const u32 = self.wave.rows.ptr(op.src[0] - VGPR);
+        let from: *const u32 = self.wave.rows.ptr(data - VGPR);
+        let (lds, size) = (self.lds.as_mut_ptr(), self.lds.len() as u64);
+        let mut rest = exec;
+        for group in 0..lanes / GROUP {
+            // SAFETY: the address register's row was checked by the run loop.
+            let addresses = unsafe { load_group(row, group) };
+            let sum = |address: u32| address.wrapping_add(offset) as usize;
+            let neighbours = H::ascending(&addresses, W as u32 * 4);
+            let (last, bytes) = if neighbours {
+                (sum(addresses[0]), GROUP * W * 4)
+            } else {
+                (highest(&addresses, offset) as usize, W * 4)
+            };
+            if exec & lanes_of(group) != lanes_of(group) || (last + bytes) as u64 > size {
+                break;
+            }
+            rest &= !lanes_of(group);
+            // SAFETY: every lane's bytes were checked just now; the data's rows were checked by the run
+            // loop.
+            unsafe {
+                let dwords = collect::<W>(from.add(group * GROUP), lanes);
+                if neighbours {
+                    let to = lds.add(sum(addresses[0])).cast::<[[u32; W]; GROUP]>();
+                    to.write_unaligned(dwords);
+                } else {
+                    for (&address, lane) in addresses.iter().zip(dwords) {
+                        lds.add(sum(address))
+                            .cast::<[u32; W]>()
+                            .write_unaligned(lane);
+                    }
+                }
+            }
+        }
+        rest
+    }
+
+    /// The first lane's address and how the others lie, of a group of lanes of a global access.
+    #[inline(always)]
+    fn global_run<H: Host>(&mut self, op: &MicroOp, group: usize, step: u32) -> (u64, Run) {
+        let offset = op.k[0];
+        let base = if op.src[1] == ABSENT {
+            offset
+        } else {
+            self.wave.pair(usize::from(op.src[1])).wrapping_add(offset)
+        };
+        if op.src[0] == ABSENT {
+            return (base, Run::Same);
+        }
+        let low: *const u32 = self.wave.rows.ptr(op.src[0] - VGPR);
+        // SAFETY: the address register's row was checked by the run loop.
+        let address = unsafe { load_group(low, group) };
+        let mut run = run_of::<H>(&address, step);
+        if address[0] > u32::MAX - GROUP as u32 * step {
+            // There the high halves differ.
+            run = Run::Scattered;
+        }
+        let mut first = u64::from(address[0]);
+        if op.src[1] == ABSENT {
+            // SAFETY: as above: the second row of the pair.
+            let high = unsafe { load_group(low.add(self.wave.lanes as usize), group) };
+            first |= u64::from(high[0]) << 32;
+            if !H::ascending(&high, 0) {
+                run = Run::Scattered;
+            }
+        }
+        (base.wrapping_add(first), run)
+    }
+
+    /// A span that was used last, if it covers `len` bytes at `va`; or one that does.
+    #[inline(always)]
+    fn covering(&mut self, span: &mut Span, va: u64, len: u64, access: Access) -> bool {
+        if !span.contains(va, len) {
+            match self.tlb.span(self.view, va, access) {
+                Some(found) => *span = found,
+                None => return false,
+            }
+        }
+        span.contains(va, len)
+    }
+
+    /// Loads `W` dwords a lane from global memory.
+    #[inline(always)]
+    pub(crate) fn global_load_groups<H: Host, const W: usize>(&mut self, op: &MicroOp) -> u64 {
+        let exec = self.wave.exec();
+        let lanes = self.wave.lanes as usize;
+        let to = self.wave.rows.ptr(op.dst - VGPR);
+        self.tlb.sync(self.view);
+        let mut span = Span::EMPTY;
+        let mut rest = exec;
+        for group in 0..lanes / GROUP {
+            if exec & lanes_of(group) != lanes_of(group) {
+                continue;
+            }
+            let (first, run) = self.global_run::<H>(op, group, W as u32 * 4);
+            let len = match run {
+                Run::Neighbours => GROUP * W * 4,
+                Run::Same => W * 4,
+                Run::Scattered => continue,
+            };
+            if !self.covering(&mut span, first, len as u64, Access::Read) {
+                continue;
+            }
+            let host = span.host_address(first);
+            // SAFETY: the span covers the bytes, readable; the destination's rows were checked by the run
+            // loop.
+            unsafe {
+                let to = to.add(group * GROUP);
+                if run == Run::Neighbours && W == 1 {
+                    H::copy_64(host, to.cast());
+                } else if run == Run::Neighbours {
+                    let mut dwords = [[0u32; W]; GROUP];
+                    for part in 0..W {
+                        let to = dwords.as_mut_ptr().cast::<u8>().add(part * 64);
+                        H::copy_64(host.add(part * 64), to);
+                    }
+                    spread(&dwords, to, lanes);
+                } else {
+                    for word in 0..W {
+                        let value = raw::load_u32(host.add(word * 4));
+                        to.add(word * lanes)
+                            .cast::<[u32; GROUP]>()
+                            .write([value; GROUP]);
+                    }
+                }
+            }
+            rest &= !lanes_of(group);
+        }
+        rest
+    }
+
+    /// Stores `W` dwords a lane to global memory. Stops at the first group that it leaves alone: where lanes
+    /// meet, the last wins.
+    #[inline(always)]
+    pub(crate) fn global_store_groups<H: Host, const W: usize>(&mut self, op: &MicroOp) -> u64 {
+        let exec = self.wave.exec();
+        let lanes = self.wave.lanes as usize;
+        let from: *const u32 = self.wave.rows.ptr(op.src[2] - VGPR);
+        self.tlb.sync(self.view);
+        let mut span = Span::EMPTY;
+        let mut rest = exec;
+        for group in 0..lanes / GROUP {
+            if exec & lanes_of(group) != lanes_of(group) {
+                break;
+            }
+            let (first, run) = self.global_run::<H>(op, group, W as u32 * 4);
+            let len = GROUP as u64 * W as u64 * 4;
+            if run != Run::Neighbours || !self.covering(&mut span, first, len, Access::Write) {
+                break;
+            }
+            let host = span.host_address(first);
+            // SAFETY: the span covers the bytes, writable; the data's rows were checked by the run loop.
+            unsafe {
+                let from = from.add(group * GROUP);
+                if W == 1 {
+                    H::copy_64(from.cast(), host);
+                } else {
+                    let dwords = collect::<W>(from, lanes);
+                    for part in 0..W {
+                        let from = dwords.as_ptr().cast::<u8>().add(part * 64);
+                        H::copy_64(from, host.add(part * 64));
+                    }
+                }
+            }
+            rest &= !lanes_of(group);
+        }
+        rest
+    }
+}
+
+/// The highest of the sums, each of which wraps.
+#[inline(always)]
+fn highest(addresses: &[u32; GROUP], offset: u32) -> u32 {
+    let sums = addresses.iter().map(|at| at.wrapping_add(offset));
+    sums.fold(0, u32::max)
+}
