@@ -140,7 +140,8 @@ impl<T: Copy> In<T> {
     /// Copies `count` values. Null is fine if there are none.
     ///
     /// # Errors
-    /// INVALID_ARGUMENT for null or for more than an address space holds.
+    /// INVALID_ARGUMENT for null or for more than an address space holds, OUT_OF_RESOURCES for
+    /// more than there is memory.
     pub fn list(self, count: usize) -> Result<Vec<T>> {
         if count == 0 {
             return Ok(Vec::new());
@@ -151,11 +152,14 @@ impl<T: Copy> In<T> {
         if self.0.is_null() || !fits {
             return Err(Status::INVALID_ARGUMENT);
         }
+        let mut values = Vec::new();
+        values
+            .try_reserve_exact(count)
+            .map_err(|_| Status::OUT_OF_RESOURCES)?;
         // SAFETY: not null, and by the contract of the export that it is an argument of, valid
         // for reads of as many values as the client says. Alignment is not assumed.
-        Ok((0..count)
-            .map(|i| unsafe { self.0.add(i).read_unaligned() })
-            .collect())
+        values.extend((0..count).map(|i| unsafe { self.0.add(i).read_unaligned() }));
+        Ok(values)
     }
 
     /// Whether the client gave nothing.
@@ -208,6 +212,10 @@ mod tests {
         assert_eq!(
             In(&raw const one).list(usize::MAX / 4),
             Err(Status::INVALID_ARGUMENT)
+        );
+        assert_eq!(
+            In(&raw const one).list(1 << 58),
+            Err(Status::OUT_OF_RESOURCES)
         );
     }
 

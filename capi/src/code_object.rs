@@ -116,7 +116,7 @@ entry! {
         // SAFETY: not null, and the specification of this function demands that it is readable for
         // `size` bytes.
         let bytes = unsafe { core::slice::from_raw_parts(serialized_code_object.cast::<u8>(), size) };
-        let source = Source::copied(bytes.into(), serialized_code_object.addr());
+        let source = Source::copied(bytes)?;
         Parsed::parse(source.bytes()).map_err(|_| Status::INVALID_CODE_OBJECT)?;
         let parts = state.code_objects.insert(Arc::new(source));
         let handle = parts.and_then(CodeObject::from_parts).ok_or(Status::OUT_OF_RESOURCES)?;

@@ -50,6 +50,15 @@ pub enum Origin {
     },
 }
 
+/// Room for as many bytes as a client or a file says: more than there is must not end the process.
+fn room(size: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes
+        .try_reserve_exact(size)
+        .map_err(|_| Status::OUT_OF_RESOURCES)?;
+    Ok(bytes)
+}
+
 impl Source {
     /// Memory that the client promises to keep.
     ///
@@ -64,20 +73,26 @@ impl Source {
     }
 
     /// A copy of the client's memory.
-    pub fn copied(bytes: Box<[u8]>, address: usize) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// OUT_OF_RESOURCES if there is no memory for as much.
+    pub fn copied(bytes: &[u8]) -> Result<Self> {
+        let mut copy = room(bytes.len())?;
+        copy.extend_from_slice(bytes);
+        Ok(Self {
             origin: Origin::Memory {
-                address,
+                address: bytes.as_ptr().addr(),
                 size: bytes.len(),
             },
-            bytes: Bytes::Owned(bytes),
-        }
+            bytes: Bytes::Owned(copy.into_boxed_slice()),
+        })
     }
 
     /// Reads a part of a file, or the rest of it. The descriptor stays the client's.
     ///
     /// # Errors
-    /// INVALID_FILE if it cannot be read, INVALID_ARGUMENT if it ends before the part does.
+    /// INVALID_FILE if it cannot be read, INVALID_ARGUMENT if it ends before the part does,
+    /// OUT_OF_RESOURCES if there is no memory for as much.
     pub fn from_file(descriptor: i32, offset: usize, size: Option<usize>) -> Result<Self> {
         if descriptor < 0 {
             return Err(Status::INVALID_FILE);
@@ -95,7 +110,9 @@ impl Source {
                 _ => Status::INVALID_ARGUMENT,
             });
         }
-        let mut bytes = vec![0u8; size].into_boxed_slice();
+        let mut bytes = room(size)?;
+        bytes.resize(size, 0);
+        let mut bytes = bytes.into_boxed_slice();
         file.read_exact_at(&mut bytes, offset as u64)
             .map_err(|_| Status::INVALID_FILE)?;
         let path = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).ok();

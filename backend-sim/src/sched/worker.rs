@@ -14,8 +14,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Instructions that a wave runs before others get a turn.
+/// Instructions that a wave runs before others get a turn, if its work-group is the only one.
 const SLICE: u64 = 32 << 10;
+/// The same where many share a worker: a round stays short, for what is new waits for its end.
+const SHORT_SLICE: u64 = 1 << 10;
 /// Work-groups claimed at once, at most.
 const MAX_CHUNK: u64 = 64;
 /// Lane tables kept.
@@ -159,6 +161,7 @@ impl<E: Executor> Worker<E> {
             Some(random) => random.below(self.resident.len() as u64) as usize,
             None => self.next.min(self.resident.len() - 1),
         };
+        let slice = (SLICE / self.resident.len() as u64).max(SHORT_SLICE);
         let group = &mut self.resident[at];
         if group.dispatch().is_cancelled() {
             self.end(at);
@@ -167,7 +170,7 @@ impl<E: Executor> Worker<E> {
         let random = &mut self.random;
         let mut budget = || match random {
             Some(random) => 64 + random.below(4096),
-            None => SLICE,
+            None => slice,
         };
         let mut retired = 0;
         let turn = group.turn(&mut self.executor, &self.system, &mut budget, &mut retired);

@@ -181,12 +181,30 @@ impl Argument {
                     .checked_mul(element.size())
                     .filter(|size| *size <= 1 << 40)
                     .ok_or_else(|| wrong("the buffer is larger than 1 TiB"))?;
+                let room = || {
+                    let mut bytes = Vec::new();
+                    bytes
+                        .try_reserve_exact(size)
+                        .map_err(|_| wrong("there is no memory for it"))?;
+                    Ok::<_, String>(bytes)
+                };
                 let bytes = match init {
-                    "zeros" => vec![0; size],
-                    "ones" => element.index_bytes(1).repeat(count),
-                    "iota" => (0..count as u64)
-                        .flat_map(|i| element.index_bytes(i))
-                        .collect(),
+                    "zeros" => {
+                        let mut bytes = room()?;
+                        bytes.resize(size, 0);
+                        bytes
+                    }
+                    "ones" => {
+                        let mut bytes = room()?;
+                        let one = element.index_bytes(1);
+                        (0..count).for_each(|_| bytes.extend_from_slice(&one));
+                        bytes
+                    }
+                    "iota" => {
+                        let mut bytes = room()?;
+                        (0..count as u64).for_each(|i| bytes.extend(element.index_bytes(i)));
+                        bytes
+                    }
                     _ => {
                         let path = init
                             .strip_prefix("file:")
