@@ -47,6 +47,24 @@ unsafe fn load_group(row: *const u32, group: usize) -> [u32; GROUP] {
     unsafe { row.add(group * GROUP).cast::<[u32; GROUP]>().read() }
 }
 
+/// Sixteen little-endian dwords of private memory into lanes of a row.
+///
+/// # Safety
+/// 64 bytes are readable at `from`, and writable at `to`; they do not overlap.
+#[inline(always)]
+unsafe fn copy_group(from: *const u8, to: *mut u32) {
+    // SAFETY: the caller's word. As bytes: the compiler breaks an array's copy into uneven parts, which the host
+    // cannot forward to the loads that follow.
+    unsafe {
+        to.cast::<u8>().copy_from_nonoverlapping(from, GROUP * 4);
+        if cfg!(target_endian = "big") {
+            for lane in 0..GROUP {
+                *to.add(lane) = u32::from_le(*to.add(lane));
+            }
+        }
+    }
+}
+
 /// Sixteen lanes' dwords, lane after lane, into as many rows.
 ///
 /// # Safety
@@ -134,9 +152,7 @@ impl Machine<'_> {
                         }
                         Run::Neighbours => {
                             for word in 0..W {
-                                let from = from.cast::<[u32; GROUP]>().byte_add(word * 4);
-                                let row = from.read_unaligned().map(u32::from_le);
-                                to.add(word * lanes).cast::<[u32; GROUP]>().write(row);
+                                copy_group(from.add(word * 4), to.add(word * lanes));
                             }
                         }
                         Run::Scattered => {

@@ -11,6 +11,10 @@ pub(crate) enum Flow {
     Next,
     /// Go on at `Machine::target`.
     Jump,
+    /// The wave has ended.
+    End,
+    /// Leave at a barrier, to go on with the next instruction.
+    Barrier,
     /// Leave with `Machine::exit`; the program counter moves past the instruction unless the
     /// exit is a fault.
     Stop,

@@ -163,12 +163,20 @@ fn steps<const SLOW: bool>(
                         _ => continue 'pages,
                     }
                 }
+                Flow::End => {
+                    pc = page.va + slot as u64 * 4;
+                    m.wave.ended = true;
+                    break 'pages Exit::Ended;
+                }
+                Flow::Barrier => {
+                    pc = page.va + slot as u64 * 4 + u64::from(op.len) * 4;
+                    break 'pages Exit::Barrier;
+                }
                 Flow::Stop => {
                     let exit = m.exit.take().unwrap_or(Exit::Ended);
                     pc = page.va + slot as u64 * 4;
                     match exit {
                         Exit::Fault(_) => count -= 1,
-                        Exit::Ended => m.wave.ended = true,
                         _ => pc += u64::from(op.len) * 4,
                     }
                     break 'pages exit;

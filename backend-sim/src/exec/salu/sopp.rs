@@ -46,12 +46,12 @@ pub(crate) fn branch(op: Op) -> Option<OpFn> {
     }
 }
 
-fn endpgm(m: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
-    m.stop(Exit::Ended)
+fn endpgm(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
+    Flow::End
 }
 
-fn barrier(m: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
-    m.stop(Exit::Barrier)
+fn barrier(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
+    Flow::Barrier
 }
 
 fn sleep(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {

@@ -105,6 +105,52 @@ fn scattered_lanes_load_and_store_what_is_theirs() {
 }
 
 #[test]
+fn groups_of_lanes_that_lie_differently_load_and_store_what_is_theirs() {
+    check(0xffff_0f0f_ffff_ffff, |lane| match lane {
+        16..32 => 2048 + (lane as u64 * 7 % 16) * 64 + 4,
+        _ => lane as u64 * 16,
+    });
+}
+
+/// Writes v1 to LDS at v0 plus an offset, then ends.
+fn write_lds(offset: u8, exec: u64, at: [u32; 64]) -> Vec<u8> {
+    let program = [0xd81a_0000 | u32::from(offset), 0x0000_0100, 0xbf81_0000];
+    let mut bed = Bed::new(Arch::Gfx90a, &program.map(u32::to_le_bytes).concat());
+    let mut wave = bed.wave(64);
+    wave.set_exec(exec);
+    set_lanes(&mut wave, 0, &at);
+    set_lanes(&mut wave, 1, &core::array::from_fn(|lane| lane as u32 + 1));
+    let exit = bed.run(&mut wave, 10);
+    assert!(matches!(exit, Exit::Ended), "{exit:?}");
+    bed.lds
+}
+
+#[test]
+fn the_last_of_the_lanes_that_write_the_same_lds_wins() {
+    // The first group is not whole, the later ones are: they must not be written before it.
+    let exec = u64::MAX & !(1 << 3);
+    let lds = write_lds(0, exec, core::array::from_fn(|lane| lane as u32 % 16 * 4));
+    for lane in 0..16 {
+        assert_eq!(u32_at(&lds, lane * 4), lane as u32 + 49);
+    }
+}
+
+#[test]
+fn lds_addresses_wrap_around_before_they_are_compared_with_its_size() {
+    let at = core::array::from_fn(|lane| (lane as u32 * 4).wrapping_sub(64));
+    let lds = write_lds(64, u64::MAX, at);
+    for lane in 0..64 {
+        assert_eq!(u32_at(&lds, lane * 4), lane as u32 + 1);
+    }
+    // Without the offset only the lanes from 16 on are inside.
+    let lds = write_lds(0, u64::MAX, at);
+    for lane in 16..64 {
+        assert_eq!(u32_at(&lds, lane * 4 - 64), lane as u32 + 1);
+    }
+    assert!(lds[192..].iter().all(|&byte| byte == 0));
+}
+
+#[test]
 fn inactive_lanes_touch_nothing() {
     check(0x0123_4567_89ab_cdef, |lane| lane as u64 * 16);
     let run = execute(1 << 9, |lane| if lane == 9 { 32 } else { 1 << 40 });
@@ -141,4 +187,6 @@ fn a_bad_address_is_a_fault_that_names_the_lane() {
         panic!("{fault}")
     };
     assert_eq!(fault.address, data + 4096);
+    // The whole access, not the byte at which it went wrong.
+    assert_eq!(fault.len, 16);
 }
