@@ -7,7 +7,7 @@ use rukh_core::loader::kernarg::{self, Explicit, Grid, Hidden};
 use rukh_core::loader::{CodeObject, Place};
 use rukh_core::mem::{Address, AllocFlags, PoolFlags};
 use rukh_core::queue::QueueStatus;
-use rukh_core::runtime::{Dispatch, QueueConfig, Runtime, RuntimeConfig, WaitOutcome};
+use rukh_core::runtime::{QueueConfig, Runtime, RuntimeConfig, WaitOutcome};
 use rukh_core::signal::MemoryOrder;
 use rukh_core::wire::aql::{FenceScope, Header, KernelDispatchPacket, PacketType};
 use rukh_core::wire::signal::Condition;
@@ -254,44 +254,4 @@ fn a_fault_stops_its_queue_with_a_status_and_no_other() {
             .expect("a wait");
         assert_eq!(outcome, WaitOutcome::Met(0), "{mode:?}");
     }
-}
-
-#[test]
-fn a_device_full_of_work_groups_that_never_end_soon_runs_what_comes_next() {
-    let runtime = runtime("gfx90a", Mode::Threads { workers: 2 });
-    let spin = include_bytes!("../../tests/golden/objects/spin-gfx90a-O2-v5.co");
-    let program = runtime.load_program(GPU, spin).expect("a program");
-    let kernel = program.kernel("spin_forever").expect("a kernel");
-    let word = allocate(&runtime, HOST, 4, AllocFlags::empty());
-    let busy = runtime.create_queue(GPU, config()).expect("a queue");
-    // 16 waves each, and far more of them than the device holds.
-    let grid = Grid::new([1 << 30, 1, 1], [1024, 1, 1]);
-    let arguments = [Explicit::Bytes(&word.0.to_le_bytes())];
-    let spinning = runtime
-        .dispatch(&busy, &kernel, &Dispatch::new(grid), &arguments)
-        .expect("sent");
-    let queue = runtime.create_queue(GPU, config()).expect("a queue");
-    // Until workers have made all resident that the device holds.
-    while runtime.backend().wave_instructions() < 20 << 20 {
-        std::thread::yield_now();
-    }
-    let mut most = 0;
-    for _ in 0..4 {
-        let add = prepare(&runtime, object!("gfx90a-O2-v5"), 64);
-        let before = runtime.backend().wave_instructions();
-        let signal = runtime.create_signal(1).expect("a signal");
-        let packet = KernelDispatchPacket {
-            completion_signal: signal.handle().0,
-            ..add.packet
-        };
-        let claim = queue.claim(soon(&runtime)).expect("a slot");
-        claim.publish_packet(&packet);
-        let outcome = signal.wait(Condition::Eq, 0, Timeout::Never);
-        assert_eq!(outcome, Ok(WaitOutcome::Met(0)));
-        most = most.max(runtime.backend().wave_instructions() - before);
-        assert_eq!(read_f32(add.result, 10), 25.0);
-    }
-    // All 3328 waves of the device for 32k instructions would be 109 M.
-    assert!(most < 30 << 20, "{most} instructions of others");
-    assert!(!spinning.is_done());
 }

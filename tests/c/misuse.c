@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -174,6 +175,23 @@ static void executables(agents_t *agents) {
   EXPECT(HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER, hsa_code_object_reader_destroy(reader));
 }
 
+/* Sizes that no memory holds: an error, not the end of the process. */
+static void huge_sizes(void) {
+  static char bytes[64];
+  hsa_code_object_t object;
+  hsa_code_object_reader_t reader;
+  EXPECT(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+         hsa_code_object_deserialize(bytes, (size_t)1 << 50, NULL, &object));
+  /* Less than the file has, however generous the system is. */
+  struct rlimit limit = {.rlim_cur = (rlim_t)1 << 40, .rlim_max = RLIM_INFINITY};
+  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+  FILE *file = tmpfile();
+  CHECK(file && ftruncate(fileno(file), (off_t)1 << 42) == 0);
+  EXPECT(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+         hsa_code_object_reader_create_from_file(fileno(file), &reader));
+  fclose(file);
+}
+
 int main(void) {
   before_init();
   status_strings();
@@ -184,6 +202,7 @@ int main(void) {
   queues(&agents);
   memory(&agents);
   executables(&agents);
+  huge_sizes();
   MUST(hsa_shut_down());
   return report("misuse");
 }

@@ -14,10 +14,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Instructions that a wave runs before others get a turn, if its work-group is the only one.
+/// Instructions that a wave runs before others get a turn.
 const SLICE: u64 = 32 << 10;
-/// The same where many share a worker: a round stays short, for what is new waits for its end.
-const SHORT_SLICE: u64 = 1 << 10;
 /// Work-groups claimed at once, at most.
 const MAX_CHUNK: u64 = 64;
 /// Lane tables kept.
@@ -58,6 +56,7 @@ pub(crate) struct Worker<E: Executor> {
     /// Where the round stands.
     next: usize,
     ended_in_round: bool,
+    /// Claims so far, which decides whose turn it is.
     picks: usize,
     /// Step mode: draws turns and budgets.
     random: Option<Random>,
@@ -161,7 +160,6 @@ impl<E: Executor> Worker<E> {
             Some(random) => random.below(self.resident.len() as u64) as usize,
             None => self.next.min(self.resident.len() - 1),
         };
-        let slice = (SLICE / self.resident.len() as u64).max(SHORT_SLICE);
         let group = &mut self.resident[at];
         if group.dispatch().is_cancelled() {
             self.end(at);
@@ -170,7 +168,7 @@ impl<E: Executor> Worker<E> {
         let random = &mut self.random;
         let mut budget = || match random {
             Some(random) => 64 + random.below(4096),
-            None => slice,
+            None => SLICE,
         };
         let mut retired = 0;
         let turn = group.turn(&mut self.executor, &self.system, &mut budget, &mut retired);
@@ -336,10 +334,14 @@ impl<E: Executor> Worker<E> {
     /// Claims work-groups of the dispatch that is next.
     fn take_claim(&mut self) -> bool {
         let growing = !self.resident.is_empty();
-        self.picks = if growing { self.picks + 1 } else { 0 };
+        self.picks = self.picks.wrapping_add(1);
         let turn = match &mut self.random {
             Some(random) => random.draw() as usize,
-            None => self.picks,
+            None if growing => self.picks,
+            // The first has most of the turns, and each gets some: queues do not wait for each other,
+            // however much there is in one of them.
+            None if self.picks.is_multiple_of(2) => 0,
+            None => self.picks / 2,
         };
         let claims = &self.claims;
         let Some(dispatch) = self.system.active.pick(turn, |dispatch| {

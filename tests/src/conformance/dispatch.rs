@@ -440,6 +440,23 @@ pub(super) fn a_spinning_kernel_does_not_keep_others_from_running<F: Factory>(
     spin.finish(&world, &queues[0])
 }
 
+pub(super) fn a_grid_without_end_does_not_keep_others_from_running<F: Factory>(
+    factory: &F,
+) -> Outcome {
+    let world = World::start(factory)?;
+    let queues = [world.queue()?, world.queue()?];
+    // Its work-groups do end, one after another, but there are more than any device finishes.
+    let mut endless = VectorAdd::new(&world, &queues[0], 200, 64)?;
+    endless.work.packet.workgroup_size = [1, 1, 1];
+    endless.work.packet.grid_size = [u32::MAX, 1, 1];
+    endless.work.send(&world, &queues[0])?;
+    for _ in 0..3 {
+        VectorAdd::new(&world, &queues[1], 3000, 64)?.run(&world, &queues[1])?;
+    }
+    ensure_eq!(endless.work.value(), 1);
+    Ok(())
+}
+
 pub(super) fn groups_that_wait_for_each_other_finish<F: Factory>(factory: &F) -> Outcome {
     let world = World::start(factory)?;
     let queue = world.queue()?;

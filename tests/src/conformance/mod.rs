@@ -14,6 +14,7 @@ mod errors;
 mod events;
 mod factory;
 mod failure;
+mod hostile;
 mod ledger;
 mod lifecycle;
 mod loading;
@@ -140,6 +141,7 @@ macro_rules! conformance_tests {
                 scratch_grows_with_demand
                 a_running_kernel_sees_what_the_host_stores
                 a_spinning_kernel_does_not_keep_others_from_running
+                a_grid_without_end_does_not_keep_others_from_running
                 groups_that_wait_for_each_other_finish
                 destroying_a_queue_ends_a_kernel_that_never_does
                 many_threads_dispatch_on_one_queue
@@ -170,6 +172,9 @@ macro_rules! conformance_tests {
                 the_helper_refuses_what_the_device_would
                 a_huge_grid_can_be_abandoned
                 packets_behind_a_failed_one_do_not_run
+            }
+            hostile {
+                packets_of_random_bytes_disturb_no_other_queue
             }
             lifecycle {
                 a_runtime_starts_and_ends_again_and_again
