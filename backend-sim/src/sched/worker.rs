@@ -38,7 +38,10 @@ pub(crate) struct Worker<E: Executor> {
     number: usize,
     system: Arc<System>,
     executor: E,
-    #[expect(clippy::vec_box, reason = "groups are large and move from list to list")]
+    #[expect(
+        clippy::vec_box,
+        reason = "groups are large and move from list to list"
+    )]
     resident: Vec<Box<Group<E::Wave>>>,
     #[expect(clippy::vec_box, reason = "as above")]
     spare: Vec<Box<Group<E::Wave>>>,
@@ -117,20 +120,22 @@ impl<E: Executor> Worker<E> {
                 idle = 0;
                 continue;
             }
-            idle += 1;
+            idle = idle.saturating_add(1);
             if idle < LOOKS {
                 core::hint::spin_loop();
                 continue;
             }
             let timeout = if self.claims.is_empty() {
-                system.poll_interval(idle - LOOKS)
+                system.poll_interval(self.number, idle - LOOKS)
             } else {
                 // There is work, but no place for it yet.
                 Some(core::time::Duration::from_micros(50))
             };
-            system
-                .parking
-                .sleep(self.number, timeout, || system.is_idle());
+            // Whoever brings the first doorbell of memory wakes those who sleep for good, not those about to.
+            let endless = timeout.is_none();
+            system.parking.sleep(self.number, timeout, || {
+                system.is_idle() && !(endless && system.queues.has_doorbells())
+            });
             if timeout.is_some() {
                 system.poll_waiting();
             } else {

@@ -1,0 +1,1 @@
+//! The face, seen from the client's side.
