@@ -63,9 +63,6 @@ impl SimBackend {
                 return Ok(true);
             }
             let progress = self.engine.advance(&self.system);
-            if !progress && self.system.events.check(wait)? {
-                return Ok(true);
-            }
             match timeout {
                 Timeout::Poll => return self.system.events.check(wait),
                 Timeout::At(time) if self.system.clock.now() >= time => {

@@ -56,14 +56,6 @@ enum Step {
     Poll,
 }
 
-/// What came of servicing a queue.
-pub(crate) struct Serviced {
-    /// Packets were launched or completed, or the queue has stopped.
-    pub changed: bool,
-    /// It wants to be looked at again although nobody calls.
-    pub polls: bool,
-}
-
 /// Why a packet cannot be launched.
 enum Refusal {
     Packet(PacketError),
@@ -96,6 +88,16 @@ pub(crate) struct Queue {
     snapshot: Option<[u8; PACKET_SIZE]>,
     in_flight: VecDeque<InFlight>,
     scratch: Arc<ScratchSlots>,
+    /// Something has happened since service began.
+    progress: bool,
+}
+
+/// What servicing a queue came to.
+pub(crate) struct Served {
+    /// Something has happened.
+    pub progress: bool,
+    /// The queue wants to be looked at again although nobody calls.
+    pub look_again: bool,
 }
 
 impl Queue {
@@ -122,32 +124,28 @@ impl Queue {
             snapshot: None,
             in_flight: VecDeque::new(),
             scratch: Arc::new(ScratchSlots::default()),
+            progress: false,
         }
     }
 
     /// Does all that can be done now.
-    pub(crate) fn service(&mut self, system: &System, doorbell: u64) -> Serviced {
-        let mut changed = false;
-        loop {
-            let before = self.is_stopped();
-            if let Step::Again = self.complete(system) {
-                changed = true;
-                continue;
-            }
-            let step = self.launch(system, doorbell);
-            changed |= self.is_stopped() != before;
+    pub(crate) fn service(&mut self, system: &System, doorbell: u64) -> Served {
+        self.progress = false;
+        let look_again = loop {
+            let step = match self.complete(system) {
+                Step::Again => Step::Again,
+                _ => self.launch(system, doorbell),
+            };
             match step {
-                Step::Again => changed = true,
-                Step::Blocked | Step::Poll => {
-                    let polls = matches!(step, Step::Poll);
-                    return Serviced { changed, polls };
-                }
+                Step::Again => self.progress = true,
+                Step::Blocked => break false,
+                Step::Poll => break true,
             }
+        };
+        Served {
+            progress: self.progress,
+            look_again,
         }
-    }
-
-    fn is_stopped(&self) -> bool {
-        matches!(self.state, State::Stopped)
     }
 
     /// Abandons everything: dispatches under way are cancelled, signals keep their values.
@@ -250,6 +248,7 @@ impl Queue {
     /// Stores a code in the inactive signal and raises the queue's event.
     fn tell_host(&mut self, system: &System, code: QueueCode) {
         self.state = State::WaitsForHost;
+        self.progress = true;
         let handle = self.memory.inactive_signal();
         if handle != 0 {
             let view = &system.gpus[self.gpu].view;
@@ -278,6 +277,7 @@ impl Queue {
     /// Stops the queue for good.
     fn stop(&mut self, system: &System, packet: u64, cause: FaultCause) {
         self.abandon();
+        self.progress = true;
         let report = FaultReport {
             agent: system.gpus[self.gpu].agent,
             queue: self.handle,

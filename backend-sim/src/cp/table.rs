@@ -274,35 +274,35 @@ impl QueueTable {
         !self.polling.is_empty()
     }
 
-    /// Services all queues that were called. True if something came of it.
+    /// Services all queues that were called. True if something happened.
     pub(crate) fn service(&self, system: &System) -> bool {
-        let mut any = false;
+        let mut progress = false;
         self.called
-            .drain(|number| any |= self.service_one(system, number));
-        any
+            .drain(|number| progress |= self.service_one(system, number));
+        progress
     }
 
     /// Services a queue, unless another worker does: that one will notice the call. True if something
-    /// came of it, other than that it still waits.
+    /// happened.
     pub(crate) fn service_one(&self, system: &System, number: usize) -> bool {
         let slot = &self.slots[number];
-        let mut any = false;
+        let mut progress = false;
         loop {
             let Some(mut queue) = slot.queue.try_lock() else {
-                return any;
+                return progress;
             };
             slot.pending.store(false, Ordering::SeqCst);
             if let Some(queue) = queue.as_mut() {
                 let doorbell = slot.doorbell.load(Ordering::Relaxed);
-                let serviced = queue.service(system, doorbell);
-                any |= serviced.changed;
-                if serviced.polls {
+                let served = queue.service(system, doorbell);
+                progress |= served.progress;
+                if served.look_again {
                     self.polling.set(number);
                 }
             }
             drop(queue);
             if !slot.pending.load(Ordering::SeqCst) {
-                return any;
+                return progress;
             }
         }
     }

@@ -208,6 +208,8 @@ impl Events {
     ) -> EventOutcome {
         let mut found = Vec::new();
         let mut state = self.state.lock();
+        // Raised since the last look: whoever raised it saw a waiter and left it to this wait.
+        let met = met || matches!(state.check(&wait), Ok(true));
         for watch in &wait.watches {
             let Some(event) = state.events.get_mut(&watch.id.0) else {
                 continue;
@@ -220,7 +222,7 @@ impl Events {
                 event.reports.clear();
             }
             // A wait that was not for this event alone leaves it to the next.
-            if !met && watch.latched {
+            if !met && (watch.latched || event.age > watch.age) {
                 event.latched = true;
             }
         }

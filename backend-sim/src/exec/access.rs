@@ -322,7 +322,9 @@ impl Machine<'_> {
         for (i, byte) in to.iter_mut().enumerate() {
             let at = va.wrapping_add(i as u64);
             let Some(host) = self.tlb.host(self.view, at, 1, Access::Read) else {
-                return Err(self.memory_fault(op, page, Some(lane as u32), (at, 1), Access::Read));
+                // The whole access is reported; which byte of it is bad follows.
+                let whole = (va, to.len() as u64);
+                return Err(self.memory_fault(op, page, Some(lane as u32), whole, Access::Read));
             };
             // SAFETY: checked just now.
             *byte = unsafe { raw::load_u8(host) };
@@ -462,7 +464,8 @@ impl Machine<'_> {
         for (i, host) in hosts.iter_mut().enumerate().take(len) {
             let at = va.wrapping_add(i as u64);
             let Some(found) = self.tlb.host(self.view, at, 1, Access::Write) else {
-                return Err(self.memory_fault(op, page, Some(lane as u32), (at, 1), Access::Write));
+                let whole = (va, len as u64);
+                return Err(self.memory_fault(op, page, Some(lane as u32), whole, Access::Write));
             };
             *host = found;
         }

@@ -21,7 +21,8 @@ pub(crate) struct WaveStart<'a> {
     pub sgprs: &'a [u32],
     /// Vector registers from 0 on.
     pub ids: &'a [IdRow],
-    /// Work-group coordinates for TTMP registers, where the processor has them there.
+    /// Work-group coordinates for TTMP registers, where the processor has them there (and then also the
+    /// wave's number).
     pub ttmp_group: Option<[u32; 3]>,
     /// FLAT_SCRATCH, where hardware sets it.
     pub flat_scratch: Option<u64>,

@@ -145,6 +145,8 @@ fn fill(wave: &mut Wave, start: &WaveStart<'_>) {
     if let Some([x, y, z]) = start.ttmp_group {
         wave.set_sgpr(TTMP0 + 9, x);
         wave.set_sgpr(TTMP0 + 7, y & 0xffff | z << 16);
+        // Compilers take the wave's number in its work-group from bits 29-25.
+        wave.set_sgpr(TTMP0 + 8, (start.wave & 31) << 25);
     }
     if let Some(address) = start.flat_scratch {
         wave.set_flat_scratch(address);

@@ -1,8 +1,8 @@
-//! Instructions: decoding is total, and what is decoded can be written as text.
+//! Instructions: decoding is total, and what is decoded can be written as text and encoded again.
 
 use std::fmt::Write;
 
-use rukh_backend_sim::isa::{Arch, DecodeError, Lanes, decode};
+use rukh_backend_sim::isa::{Arch, DecodeError, Inst, Lanes, decode, encode};
 
 /// Longest instruction, in bytes.
 const LONGEST: usize = 20;
@@ -46,12 +46,33 @@ fn check_one(arch: Arch, code: &[u8]) -> usize {
         matches!(cut, Err(DecodeError::Truncated { .. })),
         "{cut:?} of a part of {inst:?}"
     );
+    check_encoding(arch, &inst);
     for lanes in [Lanes::W32, Lanes::W64] {
         let mut text = String::new();
         write!(text, "{}", inst.text(arch, lanes)).expect("a String takes everything");
         assert!(!text.is_empty() && !text.contains('\n'), "{text:?}");
     }
     length
+}
+
+/// What encodes decodes to the same operation and operands, and encodes to the same bytes again. Bits that an
+/// instruction ignores are decoded and not encoded; forms that no assembler writes (loads to LDS on GFX9) are
+/// decoded only.
+fn check_encoding(arch: Arch, inst: &Inst) {
+    let Ok(encoded) = encode(arch, inst) else {
+        return;
+    };
+    let again = decode(arch, &encoded.bytes()[..encoded.len()]);
+    let words = encoded.words();
+    let same = |i: &Inst| {
+        (i.op, i.op_y, i.format, i.operands) == (inst.op, inst.op_y, inst.format, inst.operands)
+    };
+    assert!(
+        again.as_ref().is_ok_and(same),
+        "{arch}: {inst:?} encodes as {words:08x?}, which is {again:?}"
+    );
+    let twice = again.map(|again| encode(arch, &again));
+    assert_eq!(twice, Ok(Ok(encoded)), "{arch}: {inst:?}");
 }
 
 #[cfg(test)]

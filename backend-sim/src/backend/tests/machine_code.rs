@@ -163,3 +163,49 @@ fn a_million_elements() {
         1_000_000,
     );
 }
+
+#[test]
+fn waves_of_gfx12_find_their_place_in_trap_registers() {
+    // llvm-mc 19, gfx1201: out[group.x * 96 + item] = wave << 16 | group.y << 8 | group.z.
+    let code = [
+        0xf400_2080,
+        0xf800_0000, // s_load_b64 s[2:3], s[0:1], 0x0
+        0x9304_ff74,
+        0x0005_0019, // s_bfe_u32 s4, ttmp8, 0x50019
+        0x8404_9004, // s_lshl_b32 s4, s4, 16
+        0x9305_ff73,
+        0x0010_0000, // s_bfe_u32 s5, ttmp7, 0x100000
+        0x8405_8805, // s_lshl_b32 s5, s5, 8
+        0x8c04_0504, // s_or_b32 s4, s4, s5
+        0x8505_9073, // s_lshr_b32 s5, ttmp7, 16
+        0x8c04_0504, // s_or_b32 s4, s4, s5
+        0x9606_ff75,
+        0x0000_0060, // s_mul_i32 s6, ttmp9, 96
+        0x3600_00ff,
+        0x0000_03ff, // v_and_b32 v0, 0x3ff, v0
+        0x4a02_0006, // v_add_nc_u32 v1, s6, v0
+        0x3002_0282, // v_lshlrev_b32 v1, 2, v1
+        0x7e04_0204, // v_mov_b32 v2, s4
+        0xbfc7_0000, // s_wait_kmcnt 0x0
+        0xee06_8002,
+        0x0100_0000,
+        0x0000_0001, // global_store_b32 v1, v2, s[2:3]
+        0xbfb0_0000, // s_endpgm
+    ];
+    let rig = rig("gfx1201", Mode::Step { seed: 1 });
+    let entry = rig.alloc(4 * code.len() as u64, 256);
+    for (i, word) in (0u64..).zip(code) {
+        store32(entry + 4 * i, word);
+    }
+    let kernel = rig.descriptor(entry, |descriptor| {
+        descriptor.properties = descriptor.properties.with_enable_wavefront_size32(true);
+    });
+    let out = rig.alloc(4 * 3 * 96, 4);
+    rig.args(&[out]);
+    let packet = rig.packet(kernel, 3 * 96, 96);
+    assert!(rig.run(packet), "{:?}", rig.backend.last_faults());
+    for item in 0..3 * 96 {
+        let wave = item % 96 / 32;
+        assert_eq!(load32(out + 4 * u64::from(item)), wave << 16, "{item}");
+    }
+}

@@ -4,6 +4,7 @@ use crate::value::Argument;
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What the tool prints when asked how it is used.
 pub const USAGE: &str = "\
@@ -26,6 +27,7 @@ Options of run:
   --step                run in single-step mode: one thread, virtual clock, the same order every time
   --seed S              seed of the order in single-step mode (implies --step)
   --trace               one line per instruction on standard error (implies --step)
+  --timeout SECONDS     stop a kernel that has not completed after so long, by the host's clock
 ";
 
 /// What to do.
@@ -67,6 +69,8 @@ pub struct RunOptions {
     pub step: Option<u64>,
     /// Whether to trace instructions.
     pub trace: bool,
+    /// How long the kernel may take, by the host's clock.
+    pub timeout: Option<Duration>,
 }
 
 impl Command {
@@ -131,6 +135,7 @@ impl RunOptions {
                 Long("step") => options.step = options.step.or(Some(0)),
                 Long("seed") => options.step = Some(number(&string(parser)?, "--seed")?),
                 Long("trace") => options.trace = true,
+                Long("timeout") => options.timeout = Some(seconds(&string(parser)?)?),
                 Value(value) if positional == 0 => {
                     options.file = value.into();
                     positional += 1;
@@ -160,6 +165,14 @@ fn number<T: std::str::FromStr>(value: &str, option: &str) -> Result<T, String> 
     value
         .parse()
         .map_err(|_| format!("{option}: '{value}' is not a number in range"))
+}
+
+fn seconds(value: &str) -> Result<Duration, String> {
+    value
+        .parse()
+        .ok()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| format!("--timeout: '{value}' is no number of seconds"))
 }
 
 /// `X[,Y,Z]`; what is not given is 1.
@@ -214,6 +227,10 @@ mod tests {
                 .unwrap_err()
                 .contains("70000")
         );
+        for wrong in ["-1", "soon", "inf", "NaN"] {
+            let line = format!("run k.co --timeout={wrong}");
+            assert!(parse(&line).unwrap_err().contains("--timeout"), "{wrong}");
+        }
         assert!(parse("run k.co --what").unwrap_err().contains("--what"));
         assert!(parse("disasm a b").is_err());
     }

@@ -4,16 +4,18 @@ use crate::options::RunOptions;
 use crate::value::Argument;
 use rukh_backend_sim::profile::Profile;
 use rukh_backend_sim::{Mode, SimBackend, SimConfig};
-use rukh_core::backend::{AgentId, Timeout};
+use rukh_core::backend::{AgentId, Clock, Timeout};
 use rukh_core::isa::Isa;
 use rukh_core::loader::CodeObject;
 use rukh_core::loader::kernarg::{Explicit, Grid, Hidden};
 use rukh_core::loader::metadata::{self, KernelMetadata};
 use rukh_core::mem::PoolFlags;
-use rukh_core::runtime::{Buffer, Dispatch, Kernel, QueueConfig, Runtime, RuntimeConfig};
+use rukh_core::runtime::{
+    Buffer, Completion, Dispatch, Kernel, QueueConfig, QueueError, Runtime, RuntimeConfig,
+};
 use std::fmt::Display;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Runs a kernel, or lists the file's kernels if none is named.
 pub fn run(options: &RunOptions) -> Result<(), String> {
@@ -174,13 +176,23 @@ fn launch(
                 signature(&metadata).unwrap_or_default()
             )
         })?;
-    completion.wait(Timeout::Never).map_err(|error| {
-        let mut message = error.to_string();
-        for fault in runtime.backend().last_faults() {
-            message.push_str(&format!("\n  {fault}"));
+    match wait(runtime, &completion, options.timeout) {
+        Ok(()) => {}
+        Err(QueueError::TimedOut) => {
+            return Err(format!(
+                "the kernel has not completed after {:.1} s and {} wave-instructions, and was stopped",
+                begun.elapsed().as_secs_f64(),
+                runtime.backend().wave_instructions() - before
+            ));
         }
-        message
-    })?;
+        Err(error) => {
+            let mut message = error.to_string();
+            for fault in runtime.backend().last_faults() {
+                message.push_str(&format!("\n  {fault}"));
+            }
+            return Err(message);
+        }
+    }
     let time = begun.elapsed();
     let instructions = runtime.backend().wave_instructions() - before;
     eprintln!(
@@ -189,6 +201,27 @@ fn launch(
         time.as_secs_f64() * 1e3
     );
     print(options, &bound)
+}
+
+/// Waits by the host's clock: in single-step mode the backend's is virtual.
+fn wait(
+    runtime: &Runtime<SimBackend>,
+    completion: &Completion<SimBackend>,
+    timeout: Option<Duration>,
+) -> Result<(), QueueError> {
+    let Some(timeout) = timeout else {
+        return completion.wait(Timeout::Never);
+    };
+    let begun = Instant::now();
+    loop {
+        let left = timeout.saturating_sub(begun.elapsed());
+        let slice = left.min(Duration::from_millis(1)).as_nanos() as u64;
+        let until = runtime.backend().now().saturating_add(slice);
+        match completion.wait(Timeout::At(until)) {
+            Err(QueueError::TimedOut) if !left.is_zero() => {}
+            outcome => return outcome,
+        }
+    }
 }
 
 /// Explains a wrong call in the terms of the command line.
