@@ -29,8 +29,6 @@ mod other;
 mod process;
 mod queues;
 mod sizes;
-#[cfg(test)]
-mod tests;
 mod topology;
 
 use crate::backend::{Mode, SimBackend, SimConfig};

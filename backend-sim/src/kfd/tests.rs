@@ -1,1 +1,0 @@
-//! The face, seen from the client's side.
