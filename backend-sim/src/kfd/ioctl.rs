@@ -17,7 +17,7 @@ use rukh_core::kfd::uapi::{
     UnmapMemoryFromGpu, UpdateQueue, WaitEvents,
 };
 use rustix::time::{ClockId, clock_gettime};
-use zerocopy::{FromBytes, Immutable, IntoBytes};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The interface's version.
 const VERSION: (u32, u32) = (1, 17);
@@ -84,14 +84,11 @@ fn check_user(pointer: u64, bytes: usize) -> Result<(), i32> {
 }
 
 /// Runs an ioctl over its argument. The request's size truncates what is copied, the table says which way.
-fn with<A: FromBytes + IntoBytes + Immutable>(
+fn with<A: FromBytes + IntoBytes + Immutable + KnownLayout>(
     argument: &mut [u8],
     copy: Way,
     run: impl FnOnce(&mut A) -> Result<(), i32>,
-) -> Result<(), i32>
-where
-    A: zerocopy::KnownLayout,
-{
+) -> Result<(), i32> {
     let mut value = A::new_zeroed();
     let common = argument.len().min(size_of::<A>());
     if copy != Way::Out {

@@ -122,7 +122,8 @@ impl KfdFace {
             },
         );
         a.queue_id = id;
-        a.doorbell_offset = TYPE_DOORBELL | u64::from(gpu.id) << GPU_ID_SHIFT | doorbell as u64 * 8;
+        a.doorbell_offset =
+            TYPE_DOORBELL | u64::from(gpu.id) << GPU_ID_SHIFT | (doorbell as u64 * 8);
         Ok(())
     }
 

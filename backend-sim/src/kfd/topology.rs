@@ -117,10 +117,7 @@ impl KfdFace {
                 match List::parse(list)? {
                     List::Banks => (at == 0).then(|| self.bank(node)),
                     List::Caches => cache(gpu?, at as u32),
-                    kind => self
-                        .links(node, kind)
-                        .get(at)
-                        .map(|link| link_properties(link)),
+                    kind => self.links(node, kind).get(at).map(link_properties),
                 }
             }
             _ => None,
