@@ -4,7 +4,6 @@ use rukh_backend_sim::kfd::KfdFace;
 use rukh_core::kfd::uapi::*;
 use rukh_core::kfd::{KfdFile, KfdPort, Mapping, Protection};
 use std::ptr::NonNull;
-use zerocopy::IntoBytes;
 
 const EPERM: i32 = 1;
 const ENOMEM: i32 = 12;
