@@ -9,6 +9,7 @@
 //! 4. [`mem`]: simulated memory, translated and checked for every access.
 //! 5. [`device`]: the devices of a system, and what is reported when something goes wrong;
 //!    [`profile`] has their figures.
+//! 6. `kfd` (with `std`): the same devices behind the ioctls of Linux's `/dev/kfd`.
 #![no_std]
 
 extern crate alloc;
@@ -21,6 +22,8 @@ pub mod device;
 pub mod exec;
 mod grid;
 pub mod isa;
+#[cfg(feature = "std")]
+pub mod kfd;
 pub mod mem;
 pub mod profile;
 mod sched;

@@ -13,7 +13,7 @@ mod topology;
 
 pub use config::{Mode, SimConfig};
 
-use crate::device::{FaultReport, Gpu, SimClock, System};
+use crate::device::{FaultReport, Gpu, Interrupts, SimClock, System};
 use crate::mem::{AddressMap, HostMemory};
 use crate::profile::{HostCpu, MAX_GPUS, ProfileError};
 use crate::sched::{Executor, Interpreter, MAX_WORKERS};
@@ -60,8 +60,42 @@ impl SimBackend {
         Self::with_executor::<Interpreter>(config)
     }
 
+    /// A system whose devices' interrupts somebody else takes.
+    #[cfg(feature = "std")]
+    pub(crate) fn with_interrupts(
+        config: SimConfig,
+        interrupts: Arc<dyn Interrupts>,
+    ) -> Result<Self, ProfileError> {
+        Self::build::<Interpreter>(config, Some(interrupts))
+    }
+
+    /// The devices.
+    #[cfg(feature = "std")]
+    pub(crate) fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Stops all devices for good: when this returns none touches memory any more.
+    #[cfg(feature = "std")]
+    pub(crate) fn halt(&self) {
+        self.engine.stop(&self.system);
+    }
+
+    /// The CPU.
+    #[cfg(feature = "std")]
+    pub(crate) fn host(&self) -> &HostCpu {
+        &self.host
+    }
+
     /// A system whose waves are executed by `E`.
     pub(crate) fn with_executor<E: Executor>(config: SimConfig) -> Result<Self, ProfileError> {
+        Self::build::<E>(config, None)
+    }
+
+    fn build<E: Executor>(
+        config: SimConfig,
+        interrupts: Option<Arc<dyn Interrupts>>,
+    ) -> Result<Self, ProfileError> {
         let count = config.profiles.len();
         if count > MAX_GPUS {
             return Err(ProfileError::TooMany {
@@ -86,7 +120,8 @@ impl SimBackend {
             Mode::Threads { workers } => (SimClock::Host, workers),
             Mode::Step { .. } => (SimClock::virtual_from_start(), 1),
         };
-        let system = System::new(map, gpus, clock, workers.min(MAX_WORKERS), config.trace);
+        let workers = workers.min(MAX_WORKERS);
+        let system = System::new(map, gpus, clock, workers, config.trace, interrupts);
         Ok(Self {
             engine: Engine::new(config.mode, &system, make_worker::<E>),
             system,

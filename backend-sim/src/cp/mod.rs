@@ -14,4 +14,6 @@ mod table;
 pub(crate) use memory::QueueMemory;
 pub(crate) use queue::Queue;
 pub(crate) use scratch::ScratchSlots;
+#[cfg(feature = "std")]
+pub(crate) use table::NOT_RUNG;
 pub(crate) use table::QueueTable;

@@ -232,7 +232,7 @@ impl Queue {
         match raised {
             Ok(event) => {
                 if let Some(event) = event {
-                    system.events.raise(EventId(event));
+                    system.raise(EventId(event));
                 }
                 system.signal_changed();
                 true
@@ -255,7 +255,7 @@ impl Queue {
             let raised =
                 Signal::find(view, handle).and_then(|signal| signal.store(view, code as u64));
             match raised {
-                Ok(Some(event)) => system.events.raise(EventId(event)),
+                Ok(Some(event)) => system.raise(EventId(event)),
                 Ok(None) => {}
                 // There is nobody to tell: the queue stays stopped, and the report says why.
                 Err(fault) => system.record(FaultReport {
@@ -270,7 +270,7 @@ impl Queue {
             }
         }
         if let Some(event) = self.error_event {
-            system.events.raise(event);
+            system.raise(event);
         }
     }
 
@@ -293,7 +293,7 @@ impl Queue {
         if let Some(code) = code {
             self.tell_host(system, code);
         } else if let Some(event) = self.error_event {
-            system.events.raise(event);
+            system.raise(event);
         }
         self.state = State::Stopped;
     }

@@ -2,16 +2,17 @@
 
 use super::queue::Queue;
 use crate::device::System;
+use crate::mem::raw;
 use crate::sync::Mutex;
 use alloc::boxed::Box;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use rukh_core::backend::QueueHandle;
 
 /// Queues of all GPUs together.
 pub(crate) const MAX_QUEUES: usize = 1024;
 const WORDS: usize = MAX_QUEUES / 64;
 
-#[derive(Default)]
 struct Slot {
     /// Odd while there is a queue; part of its handle.
     generation: AtomicU32,
@@ -20,7 +21,27 @@ struct Slot {
     /// Somebody has called; whoever holds the queue looks at this after letting go.
     pending: AtomicBool,
     queue: Mutex<Option<Box<Queue>>>,
+    /// A doorbell that is plain memory: nobody calls when it is stored to.
+    register: AtomicPtr<u8>,
+    /// What was found there last.
+    seen: AtomicU64,
 }
+
+impl Default for Slot {
+    fn default() -> Self {
+        Self {
+            generation: AtomicU32::new(0),
+            doorbell: AtomicU64::new(0),
+            pending: AtomicBool::new(false),
+            queue: Mutex::new(None),
+            register: AtomicPtr::new(null_mut()),
+            seen: AtomicU64::new(NOT_RUNG),
+        }
+    }
+}
+
+/// What a doorbell in memory holds until it is rung: no index.
+pub(crate) const NOT_RUNG: u64 = u64::MAX;
 
 /// Bits of slots.
 #[derive(Default)]
@@ -38,6 +59,32 @@ impl Bits {
 
     fn is_empty(&self) -> bool {
         self.summary.load(Ordering::SeqCst) == 0
+    }
+
+    #[cfg(feature = "std")]
+    fn clear(&self, slot: usize) {
+        self.words[slot / 64].fetch_and(!(1 << (slot % 64)), Ordering::SeqCst);
+    }
+
+    #[cfg(feature = "std")]
+    fn any(&self) -> bool {
+        self.words
+            .iter()
+            .any(|word| word.load(Ordering::SeqCst) != 0)
+    }
+
+    /// Visits all bits, and leaves them.
+    fn visit(&self, mut visit: impl FnMut(usize)) {
+        let mut words = self.summary.load(Ordering::Relaxed);
+        while words != 0 {
+            let word = words.trailing_zeros() as usize;
+            words &= words - 1;
+            let mut bits = self.words[word].load(Ordering::Acquire);
+            while bits != 0 {
+                visit(word * 64 + bits.trailing_zeros() as usize);
+                bits &= bits - 1;
+            }
+        }
     }
 
     /// Takes all bits.
@@ -68,6 +115,8 @@ pub(crate) struct QueueTable {
     called: Bits,
     /// Queues that wait for memory that nobody reports.
     polling: Bits,
+    /// Queues whose doorbells are plain memory.
+    watched: Bits,
 }
 
 impl QueueTable {
@@ -76,6 +125,7 @@ impl QueueTable {
             slots: (0..MAX_QUEUES).map(|_| Slot::default()).collect(),
             called: Bits::default(),
             polling: Bits::default(),
+            watched: Bits::default(),
         }
     }
 
@@ -150,6 +200,58 @@ impl QueueTable {
             .fetch_max(value.saturating_add(1), Ordering::Relaxed);
         self.call(number);
         true
+    }
+
+    /// From now on a queue is rung by storing to `register`, which holds [`NOT_RUNG`] so far. False if there is no such
+    /// queue.
+    ///
+    /// # Safety
+    /// `register` is aligned and valid for reads until [`Self::unwatch`] has returned and every turn that began before is
+    /// over.
+    #[cfg(feature = "std")]
+    pub(crate) unsafe fn watch(&self, handle: QueueHandle, register: *mut u8) -> bool {
+        let Some((number, slot)) = self.slot(handle) else {
+            return false;
+        };
+        slot.seen.store(NOT_RUNG, Ordering::Relaxed);
+        slot.register.store(register, Ordering::Release);
+        self.watched.set(number);
+        true
+    }
+
+    /// Looks at a queue's doorbell no more.
+    #[cfg(feature = "std")]
+    pub(crate) fn unwatch(&self, handle: QueueHandle) {
+        if let Some((number, slot)) = self.slot(handle) {
+            self.watched.clear(number);
+            slot.register.store(null_mut(), Ordering::Release);
+        }
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn has_doorbells(&self) -> bool {
+        !self.watched.is_empty() && self.watched.any()
+    }
+
+    /// Calls queues whose doorbells were stored to. Each packet's index is stored once, so that a doorbell that holds what
+    /// it held was not.
+    pub(crate) fn look_at_doorbells(&self) {
+        self.watched.visit(|number| {
+            let slot = &self.slots[number];
+            let register = slot.register.load(Ordering::Acquire);
+            if register.is_null() {
+                return;
+            }
+            // SAFETY: by the promise of `watch`, since whoever looks does so in a turn.
+            let value = unsafe { raw::load_u64(register) };
+            if value != slot.seen.swap(value, Ordering::AcqRel) && value != NOT_RUNG {
+                // The packets were stored before.
+                fence(Ordering::Acquire);
+                slot.doorbell
+                    .fetch_max(value.saturating_add(1), Ordering::Relaxed);
+                self.call(number);
+            }
+        });
     }
 
     /// Has a queue looked at.

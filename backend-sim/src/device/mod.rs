@@ -8,4 +8,4 @@ mod system;
 pub(crate) use clock::SimClock;
 pub(crate) use events::{MAX_EVENTS, Wait};
 pub use fault::{FaultCause, FaultReport, PacketError, QueueCode, WaveFault};
-pub(crate) use system::{Gpu, System};
+pub(crate) use system::{Gpu, Interrupts, System};

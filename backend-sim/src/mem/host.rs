@@ -18,6 +18,8 @@ pub struct Block {
 
 // SAFETY: a block is a description; using the address takes `unsafe` code that answers for it.
 unsafe impl Send for Block {}
+// SAFETY: as above.
+unsafe impl Sync for Block {}
 
 /// Why there is no host memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]

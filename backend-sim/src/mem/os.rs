@@ -101,6 +101,48 @@ impl File {
     }
 }
 
+impl OsMemory {
+    /// Maps a block, or its beginning, once more: where the kernel likes, or over what is at `at`. The pages are the same.
+    /// Those who map a block a second time keep it until they have unmapped it.
+    ///
+    /// # Safety
+    /// With `at`, the range is the caller's to replace; the block is one of this source that is not released.
+    pub(crate) unsafe fn map_again(
+        &self,
+        block: &Block,
+        offset: u64,
+        size: usize,
+        protection: ProtFlags,
+        at: Option<NonNull<u8>>,
+    ) -> Result<NonNull<u8>, Errno> {
+        if offset
+            .checked_add(size as u64)
+            .is_none_or(|end| end > block.size)
+        {
+            return Err(Errno::INVAL);
+        }
+        let file = self.file.lock();
+        let fd = file.fd.as_ref().ok_or(Errno::BADF)?;
+        let fixed = if at.is_some() {
+            MapFlags::FIXED
+        } else {
+            MapFlags::empty()
+        };
+        // SAFETY: by the caller's promise, or at an address of the kernel's choice.
+        let address = unsafe {
+            rustix::mm::mmap(
+                at.map_or(core::ptr::null_mut(), |at| at.as_ptr().cast()),
+                size,
+                protection,
+                MapFlags::SHARED | MapFlags::NORESERVE | fixed,
+                fd,
+                block.token + offset,
+            )
+        }?;
+        NonNull::new(address.cast()).ok_or(Errno::NOMEM)
+    }
+}
+
 // SAFETY: a block is a shared mapping of a range of the file that `take` gives to one block at a
 // time and that is empty (a hole, zero) then; it stands inside a reservation with GUARD bytes without
 // access on both sides, until `release` unmaps all of it.

@@ -22,6 +22,8 @@ pub struct Profile {
     pub name: &'static str,
     /// The product whose figures these are.
     pub product: &'static str,
+    /// The driver's name of the chip; chips that describe themselves have none of their own there.
+    pub chip: &'static str,
     /// Whose machine code it executes.
     pub arch: Arch,
     /// Target id: the processor with its feature settings.

@@ -55,6 +55,7 @@ const NAVI48_CACHES: &[CacheInfo] = &rdna_caches(32 * KIB, 32 * KIB, 8 * MIB, 64
 const GFX9: Profile = Profile {
     name: "",
     product: "",
+    chip: "",
     arch: Arch::Gfx900,
     target_id: "",
     wavefront_size: 64,
@@ -124,6 +125,7 @@ pub(super) static PROFILES: &[Profile] = &[
     Profile {
         name: "gfx900",
         product: "Radeon RX Vega 64",
+        chip: "vega10",
         arch: Arch::Gfx900,
         target_id: "gfx900:xnack-",
         compute_units: 64,
@@ -135,6 +137,7 @@ pub(super) static PROFILES: &[Profile] = &[
     Profile {
         name: "gfx906",
         product: "Radeon Instinct MI50",
+        chip: "vega20",
         arch: Arch::Gfx906,
         target_id: "gfx906:sramecc+:xnack-",
         compute_units: 60,
@@ -150,6 +153,7 @@ pub(super) static PROFILES: &[Profile] = &[
     Profile {
         name: "gfx908",
         product: "Instinct MI100",
+        chip: "arcturus",
         arch: Arch::Gfx908,
         target_id: "gfx908:sramecc+:xnack-",
         compute_units: 120,
@@ -167,6 +171,7 @@ pub(super) static PROFILES: &[Profile] = &[
     Profile {
         name: "gfx90a",
         product: "Instinct MI210",
+        chip: "aldebaran",
         arch: Arch::Gfx90a,
         target_id: "gfx90a:sramecc+:xnack-",
         compute_units: 104,
@@ -178,6 +183,7 @@ pub(super) static PROFILES: &[Profile] = &[
     Profile {
         name: "gfx942",
         product: "Instinct MI300X",
+        chip: "ip discovery",
         arch: Arch::Gfx942,
         target_id: "gfx942:sramecc+:xnack-",
         compute_units: 304,
@@ -189,6 +195,7 @@ pub(super) static PROFILES: &[Profile] = &[
     Profile {
         name: "gfx950",
         product: "Instinct MI355X",
+        chip: "ip discovery",
         arch: Arch::Gfx950,
         target_id: "gfx950:sramecc+:xnack-",
         compute_units: 256,
@@ -202,6 +209,7 @@ pub(super) static PROFILES: &[Profile] = &[
     Profile {
         name: "gfx1030",
         product: "Radeon RX 6900 XT",
+        chip: "sienna_cichlid",
         arch: Arch::Gfx1030,
         target_id: "gfx1030",
         compute_units: 80,
@@ -218,6 +226,7 @@ pub(super) static PROFILES: &[Profile] = &[
     Profile {
         name: "gfx1100",
         product: "Radeon RX 7900 XTX",
+        chip: "ip discovery",
         arch: Arch::Gfx1100,
         target_id: "gfx1100",
         compute_units: 96,
@@ -234,6 +243,7 @@ pub(super) static PROFILES: &[Profile] = &[
     Profile {
         name: "gfx1201",
         product: "Radeon RX 9070 XT",
+        chip: "ip discovery",
         arch: Arch::Gfx1201,
         target_id: "gfx1201",
         compute_units: 64,

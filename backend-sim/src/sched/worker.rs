@@ -121,20 +121,22 @@ impl<E: Executor> Worker<E> {
                 idle = 0;
                 continue;
             }
-            idle += 1;
+            idle = idle.saturating_add(1);
             if idle < LOOKS {
                 core::hint::spin_loop();
                 continue;
             }
             let timeout = if self.claims.is_empty() {
-                system.poll_interval(idle - LOOKS)
+                system.poll_interval(self.number, idle - LOOKS)
             } else {
                 // There is work, but no place for it yet.
                 Some(core::time::Duration::from_micros(50))
             };
-            system
-                .parking
-                .sleep(self.number, timeout, || system.is_idle());
+            // Whoever brings the first doorbell of memory wakes those who sleep for good, not those about to.
+            let endless = timeout.is_none();
+            system.parking.sleep(self.number, timeout, || {
+                system.is_idle() && !(endless && system.queues.has_doorbells())
+            });
             if timeout.is_some() {
                 system.poll_waiting();
             } else {

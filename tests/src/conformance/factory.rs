@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rukh_backend_linux_kfd::KfdBackend;
+use rukh_backend_sim::kfd::KfdFace;
 use rukh_backend_sim::{Mode, SimBackend, SimConfig};
 use rukh_core::backend::{Backend, FaultInjector, FaultPlan, Wrap};
 use rukh_core::runtime::RuntimeConfig;
@@ -62,6 +64,30 @@ impl Factory for SimFactory {
 
     fn is_stepped(&self) -> bool {
         matches!(self.mode, Mode::Step { .. })
+    }
+}
+
+/// The Linux KFD backend over the software GPU's KFD face.
+#[derive(Clone, Copy, Debug)]
+pub struct KfdFactory {
+    gpus: &'static str,
+}
+
+impl KfdFactory {
+    /// These GPUs, each machine with its own process.
+    pub const fn new(gpus: &'static str) -> Self {
+        Self { gpus }
+    }
+}
+
+impl Factory for KfdFactory {
+    type Backend = KfdBackend<KfdFace>;
+
+    fn make(&self) -> Self::Backend {
+        let config = SimConfig::parse(self.gpus).expect("the suite names profiles that exist");
+        let face = KfdFace::new(config.mode(Mode::Threads { workers: 2 }))
+            .expect("the suite simulates few GPUs");
+        KfdBackend::open(face).expect("the face answers what a kernel does")
     }
 }
 

@@ -26,7 +26,7 @@ mod topology;
 mod work;
 mod world;
 
-pub use factory::{Factory, Faulty, SimFactory, Watched};
+pub use factory::{Factory, Faulty, KfdFactory, SimFactory, Watched};
 pub use failure::{Failure, Outcome};
 pub use ledger::Ledger;
 pub use run::{Test, run, run_with_faults, run_with_random_faults};

@@ -1,0 +1,271 @@
+//! The KFD face: the same devices behind the ioctls of Linux's `/dev/kfd`.
+//!
+//! [`KfdFace`] is a [`KfdPort`]: it opens `/dev/kfd` and the render nodes, answers their ioctls errno for errno, maps what they
+//! map, and shows the topology's files. `KfdBackend<KfdFace>` drives the software GPU as it would drive a real one. Of two
+//! views on a question the kernel's counts (interface 1.17, Linux 6.12).
+//!
+//! In the order in which a client meets them: `topology`, `ioctl` (dispatcher and queries), `memory`, `events`, `queues`;
+//! `interrupts` is the way back.
+//!
+//! # What differs from a kernel
+//! - Doorbells are memory, and nobody tells when memory is stored to: workers look. Between dispatches they look at once, then
+//!   after 20 microseconds, later less often, down to once a millisecond for the first worker and once in four for the
+//!   others. A process with a queue and nothing to do was measured at 1.5 % of a processor (two workers, unoptimised), and
+//!   the first packet after a pause starts up to a millisecond late.
+//! - All GPUs share one map of addresses: two buffer objects at one address on different GPUs are refused with EINVAL.
+//! - A user pointer must stay mapped, readable and writable, until it is unmapped from all GPUs. There is no notifier.
+//! - Signals do not interrupt a wait (no EINTR), and a child process inherits nothing useful.
+//! - Refused with errno 524, as kernels refuse what they have not: SDMA and PM4 queues. With EOPNOTSUPP: dmabuf, SMI events,
+//!   debugging. SVM answers EPERM, as a kernel without it. Trap handlers and scratch addresses are taken and not used.
+
+mod drm;
+mod errno;
+mod events;
+mod gpu;
+mod interrupts;
+mod ioctl;
+mod memory;
+mod other;
+mod process;
+mod queues;
+mod sizes;
+mod topology;
+
+use crate::backend::{Mode, SimBackend, SimConfig};
+use crate::device::FaultReport;
+use crate::mem::{HostMemory, HostMemoryError, OsMemory, PAGE_SIZE};
+use crate::profile::ProfileError;
+use crate::sync::Mutex;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ptr::NonNull;
+use errno::{EBADF, EFBIG, EINVAL, EIO, ENOENT};
+use gpu::{DOORBELL_BYTES, FaceGpu};
+use interrupts::Shared;
+use process::{File, Process};
+use rukh_core::kfd::{KfdFile, KfdPort, Mapping, PortError, Protection};
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+use thiserror_no_std::Error;
+
+/// Why there is no face.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum FaceError {
+    /// The system cannot be simulated.
+    #[error("{0}")]
+    Profile(ProfileError),
+    /// Devices that progress inside of calls alone: behind a doorbell of plain memory nobody calls.
+    #[error("the KFD face needs devices on threads of their own, not step mode")]
+    Step,
+    /// No memory for the registers.
+    #[error("{0}")]
+    Memory(HostMemoryError),
+}
+
+impl core::error::Error for FaceError {}
+
+/// A machine with simulated GPUs, as one process sees it through `/dev/kfd`.
+pub struct KfdFace {
+    sim: SimBackend,
+    shared: Arc<Shared>,
+    memory: OsMemory,
+    gpus: Vec<FaceGpu>,
+    // Taken before the locks of `shared`; never while waiting for an event.
+    process: Mutex<Process>,
+}
+
+impl core::fmt::Debug for KfdFace {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("KfdFace")
+            .field("sim", &self.sim)
+            .finish_non_exhaustive()
+    }
+}
+
+impl KfdFace {
+    /// A machine with these GPUs, or with none. Starts nothing yet: threads come with the first queue.
+    ///
+    /// # Errors
+    /// See [`FaceError`].
+    pub fn new(config: SimConfig) -> Result<Self, FaceError> {
+        if matches!(config.mode, Mode::Step { .. }) {
+            return Err(FaceError::Step);
+        }
+        let memory = OsMemory::new();
+        let block = |size| memory.allocate(size, PAGE_SIZE).map_err(FaceError::Memory);
+        let mut gpus = Vec::new();
+        for (profile, index) in config.profiles.iter().zip(0..) {
+            let gpu = FaceGpu::new(index, profile, block(DOORBELL_BYTES)?, block(PAGE_SIZE)?);
+            gpus.push(gpu);
+        }
+        let shared = Arc::new(Shared::new(gpus.iter().map(|gpu| gpu.id).collect()));
+        let sim =
+            SimBackend::with_interrupts(config, shared.clone()).map_err(FaceError::Profile)?;
+        Ok(Self {
+            sim,
+            shared,
+            process: Mutex::new(Process::new(gpus.len())),
+            memory,
+            gpus,
+        })
+    }
+
+    /// A machine with the GPUs of a list such as `gfx90a,gfx1100`.
+    ///
+    /// # Errors
+    /// See [`FaceError`].
+    pub fn parse(list: &str) -> Result<Self, FaceError> {
+        Self::new(SimConfig::parse(list).map_err(FaceError::Profile)?)
+    }
+
+    /// Reports of queues that stopped, oldest first; the last few. No kernel says as much.
+    pub fn last_faults(&self) -> Vec<FaultReport> {
+        self.sim.last_faults()
+    }
+
+    /// What the process has of the driver: files, buffer objects, queues. All 0 when a client has given everything back, but
+    /// for the event page, which the driver keeps.
+    pub fn handles(&self) -> (usize, usize, usize) {
+        let process = self.process.lock();
+        let (files, queues) = (process.files.len(), process.queues.len());
+        (files, process.objects.len(), queues)
+    }
+
+    /// A GPU by the driver's id.
+    fn gpu(&self, id: u32) -> Result<&FaceGpu, i32> {
+        self.gpus.iter().find(|gpu| gpu.id == id).ok_or(EINVAL)
+    }
+
+    fn index(gpu: &FaceGpu) -> usize {
+        gpu.agent.0 as usize - 1
+    }
+}
+
+impl Drop for KfdFace {
+    fn drop(&mut self) {
+        self.sim.halt();
+        self.release_all();
+    }
+}
+
+const fn protection(protection: Protection) -> ProtFlags {
+    match protection {
+        Protection::None => ProtFlags::empty(),
+        Protection::Read => ProtFlags::READ,
+        Protection::ReadWrite => ProtFlags::READ.union(ProtFlags::WRITE),
+    }
+}
+
+// SAFETY: mappings come from mmap and live until munmap. Pages that a client has mapped are not given to others before
+// it has unmapped them, or the memory file's owner is gone, after which the mapping alone keeps them. An ioctl's
+// argument is written within its bytes.
+unsafe impl KfdPort for KfdFace {
+    fn open(&self, path: &str) -> Result<KfdFile, PortError> {
+        let file = if path == "/dev/kfd" {
+            File::Kfd
+        } else {
+            path.strip_prefix("/dev/dri/renderD")
+                .and_then(|minor| minor.parse().ok())
+                .and_then(|minor: u32| self.gpus.iter().position(|g| g.render_minor == minor))
+                .map(File::Render)
+                .ok_or_else(|| PortError::file(path, ENOENT))?
+        };
+        let process = &mut *self.process.lock();
+        process.last_file += 1;
+        process.files.insert(process.last_file, file);
+        Ok(KfdFile(process.last_file))
+    }
+
+    fn close(&self, file: KfdFile) {
+        // What the process has stays: it is the address space's, not the file's.
+        self.process.lock().files.remove(&file.0);
+    }
+
+    unsafe fn ioctl_raw(
+        &self,
+        file: KfdFile,
+        request: u32,
+        argument: &mut [u8],
+    ) -> Result<(), i32> {
+        // SAFETY: by the caller's promise.
+        unsafe { self.ioctl(file, request, argument) }
+    }
+
+    unsafe fn map(&self, mapping: &Mapping) -> Result<NonNull<u8>, PortError> {
+        let failed = |errno| PortError::Map {
+            size: mapping.size,
+            offset: mapping.offset,
+            errno,
+        };
+        let access = protection(mapping.protection);
+        if let Some(file) = mapping.file {
+            let file = self.process.lock().files.get(&file.0).copied();
+            let gpu = match file.ok_or(failed(EBADF))? {
+                File::Kfd => None,
+                File::Render(gpu) => Some(gpu),
+            };
+            // SAFETY: by the caller's promise.
+            return unsafe {
+                self.map_file(gpu, mapping.offset, mapping.size, access, mapping.fixed)
+            }
+            .map_err(failed);
+        }
+        let mut flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        if let Some(at) = mapping.fixed {
+            flags |= MapFlags::FIXED;
+            let process = &mut *self.process.lock();
+            self.forget_mappings(process, at, mapping.size);
+        }
+        let at = mapping
+            .fixed
+            .map_or(core::ptr::null_mut(), |at| at.as_ptr().cast());
+        // SAFETY: without a fixed address the kernel picks a free one; with it, the caller owns the range.
+        let address = unsafe { rustix::mm::mmap_anonymous(at, mapping.size, access, flags) }
+            .map_err(|errno| failed(errno.raw_os_error()))?;
+        NonNull::new(address.cast()).ok_or_else(|| failed(EINVAL))
+    }
+
+    unsafe fn unmap(&self, address: NonNull<u8>, size: usize) {
+        // Held, so that nobody is given the addresses before they are forgotten.
+        let process = &mut *self.process.lock();
+        // SAFETY: the caller mapped the range and uses it no more. A failure leaves it mapped.
+        if unsafe { rustix::mm::munmap(address.as_ptr().cast(), size) }.is_ok() {
+            self.forget_mappings(process, address, size);
+        }
+    }
+
+    unsafe fn wipe_on_fork(&self, address: NonNull<u8>, size: usize) -> Result<(), PortError> {
+        // SAFETY: the caller has nothing there that a child needs; this process's contents stay.
+        unsafe { rustix::mm::madvise(address.as_ptr().cast(), size, Advice::LinuxWipeOnFork) }
+            .map_err(|errno| PortError::Map {
+                size,
+                offset: 0,
+                errno: errno.raw_os_error(),
+            })
+    }
+
+    fn read_file(&self, path: &str, buffer: &mut [u8]) -> Result<usize, PortError> {
+        let bytes = match self.topology_file(path) {
+            Some(file) => file
+                .ok_or_else(|| PortError::file(path, ENOENT))?
+                .into_bytes(),
+            // The rest is the host's: processors, memory, names of products.
+            None => std::fs::read(path)
+                .map_err(|error| PortError::file(path, error.raw_os_error().unwrap_or(EIO)))?,
+        };
+        let length = bytes.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&bytes[..length]);
+        if bytes.len() > length {
+            return Err(PortError::file(path, EFBIG));
+        }
+        Ok(length)
+    }
+
+    fn list_directory(&self, path: &str, visit: &mut dyn FnMut(&str)) -> Result<(), PortError> {
+        let names = self
+            .topology_directory(path)
+            .flatten()
+            .ok_or_else(|| PortError::file(path, ENOENT))?;
+        names.iter().for_each(|name| visit(name));
+        Ok(())
+    }
+}

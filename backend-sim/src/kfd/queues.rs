@@ -1,0 +1,308 @@
+//! Queues: checked as the driver checks them, executed by the simulated packet processor.
+
+use super::KfdFace;
+use super::errno::{EBUSY, EFAULT, EINVAL, EIO, ENODEV, ENOMEM, ENOSPC, ENOTSUPP, EPERM};
+use super::gpu::{DOORBELL_BYTES, FaceGpu};
+use super::interrupts::Exceptions;
+use super::ioctl::read_array;
+use super::memory::{ADDRESS_LIMIT, GPU_ID_SHIFT, TYPE_DOORBELL, is_mapped};
+use super::process::Process;
+use crate::cp::NOT_RUNG;
+use crate::mem::{PAGE_SIZE, raw};
+use alloc::vec::Vec;
+use core::mem::offset_of;
+use rukh_core::backend::{
+    QueueCreateError, QueueHandle, QueueKind, QueuePriority, QueueRequest, QueueUpdate, Queues,
+};
+use rukh_core::kfd::uapi::{
+    AllocFlags, AllocQueueGws, ContextSaveAreaHeader, CreateQueue, DestroyQueue, SetCuMask,
+    UpdateQueue, queue_type,
+};
+use rukh_core::wire::queue::AmdQueue;
+use zerocopy::FromBytes;
+
+/// Queues of a process.
+const MAX_QUEUES: u32 = 1024;
+
+/// A queue.
+#[derive(Debug)]
+pub(super) struct FaceQueue {
+    /// The device's name of it.
+    handle: QueueHandle,
+    /// Index of its GPU.
+    gpu: usize,
+    /// Handles of the buffer objects that it needs.
+    objects: Vec<u64>,
+    doorbell: usize,
+}
+
+/// Whether an address can be one of the process's.
+const fn accessible(address: u64) -> bool {
+    address < ADDRESS_LIMIT
+}
+
+fn priority(value: u32) -> QueuePriority {
+    match value {
+        0..=6 => QueuePriority::Low,
+        7..=8 => QueuePriority::Normal,
+        _ => QueuePriority::High,
+    }
+}
+
+/// What every queue's properties must be.
+fn check_properties(percentage: u32, priority: u32, ring: u64, bytes: u32) -> Result<(), i32> {
+    if percentage & 0xff > 100 || priority > 15 {
+        return Err(EINVAL);
+    }
+    if ring != 0 && !accessible(ring) {
+        return Err(EFAULT);
+    }
+    if bytes != 0 && !bytes.is_power_of_two() {
+        return Err(EINVAL);
+    }
+    Ok(())
+}
+
+impl KfdFace {
+    pub(super) fn create_queue(&self, a: &mut CreateQueue) -> Result<(), i32> {
+        check_properties(
+            a.queue_percentage,
+            a.queue_priority,
+            a.ring_base_address,
+            a.ring_size,
+        )?;
+        let addresses = [
+            a.read_pointer_address,
+            a.write_pointer_address,
+            a.eop_buffer_address,
+            a.ctx_save_restore_address,
+        ];
+        if !addresses.into_iter().all(accessible) {
+            return Err(EFAULT);
+        }
+        let sdma = match a.queue_type {
+            queue_type::COMPUTE_AQL => false,
+            queue_type::COMPUTE
+            | queue_type::SDMA
+            | queue_type::SDMA_XGMI
+            | queue_type::SDMA_BY_ENG_ID => true,
+            _ => return Err(ENOTSUPP),
+        };
+        let gpu = self.gpu(a.gpu_id)?;
+        if sdma {
+            // Queues of SDMA and of PM4 packets are not simulated.
+            return Err(ENOTSUPP);
+        }
+        let index = Self::index(gpu);
+        let process = &mut *self.process.lock();
+        if process.gpus[index].render.is_none() {
+            return Err(ENODEV);
+        }
+        let objects = buffers(process, gpu, a)?;
+        let id = (0..MAX_QUEUES)
+            .find(|id| !process.queues.contains_key(id))
+            .ok_or(ENOSPC)?;
+        let on = &mut process.gpus[index];
+        on.doorbells.resize(DOORBELL_BYTES as usize / 8, false);
+        let doorbell = on.doorbells.iter().position(|taken| !taken).ok_or(ENOSPC)?;
+        let handle = self.start(gpu, a, doorbell)?;
+        on.doorbells[doorbell] = true;
+        for object in &objects {
+            if let Some(object) = process.objects.get_mut(object) {
+                object.queues += 1;
+            }
+        }
+        process.queues.insert(
+            id,
+            FaceQueue {
+                handle,
+                gpu: index,
+                objects,
+                doorbell,
+            },
+        );
+        a.queue_id = id;
+        a.doorbell_offset =
+            TYPE_DOORBELL | u64::from(gpu.id) << GPU_ID_SHIFT | (doorbell as u64 * 8);
+        Ok(())
+    }
+
+    /// Has the device execute the queue.
+    fn start(&self, gpu: &FaceGpu, a: &CreateQueue, doorbell: usize) -> Result<QueueHandle, i32> {
+        let exceptions = exceptions(a);
+        // The packet processor finds the structure from the address of its index.
+        let descriptor = a
+            .write_pointer_address
+            .wrapping_sub(offset_of!(AmdQueue, write_dispatch_id) as u64);
+        let request = QueueRequest {
+            agent: gpu.agent,
+            kind: QueueKind::Compute,
+            ring: a.ring_base_address,
+            ring_bytes: u64::from(a.ring_size),
+            write_index: a.write_pointer_address,
+            read_index: a.read_pointer_address,
+            descriptor,
+            priority: priority(a.queue_priority),
+            // Raised by `Shared::stopped`, after it has left the reason.
+            error_event: None,
+        };
+        let queue = self.sim.create_queue(&request).map_err(|e| errno(&e))?;
+        let handle = queue.handle;
+        self.shared.add_queue(handle.0, exceptions);
+        let register = gpu.doorbells.host.as_ptr().wrapping_add(doorbell * 8);
+        let system = self.sim.system();
+        // SAFETY: the doorbells are mapped until the devices have stopped, and this one is within them.
+        let watched = unsafe {
+            raw::store_u64(register, NOT_RUNG);
+            system.queues.watch(handle, register)
+        };
+        // Workers that sleep for good would not look.
+        system.parking.wake(u64::MAX);
+        if a.queue_percentage & 0xff == 0 {
+            let update = QueueUpdate {
+                active: false,
+                priority: request.priority,
+            };
+            // The queue was made above.
+            let _ = self.sim.update_queue(handle, &update);
+        }
+        if watched { Ok(handle) } else { Err(EIO) }
+    }
+
+    pub(super) fn destroy_queue(&self, a: &DestroyQueue) -> Result<(), i32> {
+        let process = &mut *self.process.lock();
+        let queue = process.queues.remove(&a.queue_id).ok_or(EINVAL)?;
+        self.sim.system().queues.unwatch(queue.handle);
+        // It exists, and when this returns nothing is left of it on the device.
+        let _ = self.sim.destroy_queue(queue.handle);
+        self.shared.remove_queue(queue.handle.0);
+        for object in &queue.objects {
+            if let Some(object) = process.objects.get_mut(object) {
+                object.queues = object.queues.saturating_sub(1);
+            }
+        }
+        let on = &mut process.gpus[queue.gpu];
+        if let Some(taken) = on.doorbells.get_mut(queue.doorbell) {
+            *taken = false;
+        }
+        if on.gws == Some(a.queue_id) {
+            on.gws = None;
+        }
+        Ok(())
+    }
+
+    pub(super) fn update_queue(&self, a: &UpdateQueue) -> Result<(), i32> {
+        check_properties(
+            a.queue_percentage,
+            a.queue_priority,
+            a.ring_base_address,
+            a.ring_size,
+        )?;
+        let process = self.process.lock();
+        let queue = process.queues.get(&a.queue_id).ok_or(EFAULT)?;
+        let update = QueueUpdate {
+            active: a.queue_percentage & 0xff != 0 && a.ring_base_address != 0 && a.ring_size != 0,
+            priority: priority(a.queue_priority),
+        };
+        self.sim
+            .update_queue(queue.handle, &update)
+            .map_err(|e| errno(&e))
+    }
+
+    /// # Safety
+    /// The argument's pointer is of as many bits as it says.
+    pub(super) unsafe fn set_cu_mask(&self, a: &SetCuMask) -> Result<(), i32> {
+        if a.num_cu_mask == 0 || !a.num_cu_mask.is_multiple_of(32) {
+            return Err(EINVAL);
+        }
+        // SAFETY: by the caller's promise.
+        let mask: Vec<u32> = unsafe { read_array(a.cu_mask_ptr, a.num_cu_mask / 32) }?;
+        let process = self.process.lock();
+        let queue = process.queues.get(&a.queue_id).ok_or(EFAULT)?;
+        self.sim
+            .set_cu_mask(queue.handle, &mask)
+            .map_err(|e| errno(&e))
+    }
+
+    /// One queue of a GPU has the unit; whether waves of one dispatch synchronise is not what this decides here.
+    pub(super) fn allocate_gws(&self, a: &mut AllocQueueGws) -> Result<(), i32> {
+        let process = &mut *self.process.lock();
+        let gpu = process.queues.get(&a.queue_id).ok_or(EINVAL)?.gpu;
+        let on = &mut process.gpus[gpu];
+        match on.gws {
+            Some(queue) if queue != a.queue_id => return Err(EBUSY),
+            _ => on.gws = (a.num_gws != 0).then_some(a.queue_id),
+        }
+        a.first_gws = 0;
+        Ok(())
+    }
+
+    /// The driver answers for queues that were evicted and saved; none is.
+    pub(super) fn wave_state(&self, queue: u32) -> i32 {
+        if self.process.lock().queues.contains_key(&queue) {
+            EINVAL
+        } else {
+            EFAULT
+        }
+    }
+}
+
+/// The buffers of a queue, each of which has to be one mapping.
+fn buffers(process: &mut Process, gpu: &FaceGpu, a: &CreateQueue) -> Result<Vec<u64>, i32> {
+    let mut found = Vec::new();
+    let mut want = |address: u64, size: u64, kernel_pages: bool| {
+        let (handle, object) = process.mapped_at(gpu.bit(), address).ok_or(EINVAL)?;
+        if object.size != size {
+            return Err(EINVAL);
+        }
+        if kernel_pages && !object.flags.contains(AllocFlags::GTT) {
+            return Err(EPERM);
+        }
+        found.push(handle);
+        Ok(())
+    };
+    let page = |address: u64| address & !(PAGE_SIZE - 1);
+    want(page(a.write_pointer_address), PAGE_SIZE, gpu.has_mes())?;
+    want(page(a.read_pointer_address), PAGE_SIZE, false)?;
+    want(a.ring_base_address, u64::from(a.ring_size), false)?;
+    let sizes = gpu.sizes;
+    if a.eop_buffer_address != 0 {
+        if a.eop_buffer_size != sizes.end_of_pipe {
+            return Err(EINVAL);
+        }
+        want(a.eop_buffer_address, sizes.end_of_pipe, false)?;
+    }
+    if u64::from(a.ctl_stack_size) != sizes.control_stack
+        || u64::from(a.ctx_save_restore_size) != sizes.save_area
+    {
+        return Err(EINVAL);
+    }
+    want(a.ctx_save_restore_address, sizes.mapping, false)?;
+    Ok(found)
+}
+
+/// What the header of the context save area says.
+fn exceptions(a: &CreateQueue) -> Exceptions {
+    let mut bytes = [0u8; size_of::<ContextSaveAreaHeader>()];
+    let address = a.ctx_save_restore_address;
+    if is_mapped(address, bytes.len() as u64) {
+        let host = core::ptr::with_exposed_provenance::<u8>(address as usize);
+        // SAFETY: mapped in the process at the address that the client says; it wrote the header before the call.
+        unsafe { raw::copy_in(host, bytes.as_mut_ptr(), bytes.len()) };
+    }
+    let header = ContextSaveAreaHeader::read_from_bytes(&bytes).unwrap_or_default();
+    Exceptions {
+        payload: header.err_payload_addr,
+        event: header.err_event_id,
+    }
+}
+
+/// What the driver answers where the device refuses.
+fn errno(error: &QueueCreateError) -> i32 {
+    match error {
+        QueueCreateError::NoneLeft { .. } => ENOSPC,
+        QueueCreateError::Os { errno, .. } if *errno != 0 => *errno,
+        QueueCreateError::Os { .. } => ENOMEM,
+        _ => EINVAL,
+    }
+}

@@ -1,0 +1,193 @@
+//! The Linux KFD backend over the software GPU's KFD face: golden kernels, then the conformance suite.
+
+use rukh_backend_linux_kfd::KfdBackend;
+use rukh_backend_sim::kfd::KfdFace;
+use rukh_backend_sim::profile::Profile;
+use rukh_core::backend::{AgentKind, Topology};
+use rukh_core::kfd::KfdPort;
+use rukh_core::runtime::{Runtime, RuntimeConfig};
+use rukh_tests::conformance;
+use rukh_tests::conformance::KfdFactory;
+use rukh_tests::golden::{
+    Case, Objects, Options, RuntimeLauncher, Selection, Strictness, run_case,
+};
+use std::panic::catch_unwind;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[test]
+fn agents_are_the_profiles() {
+    let backend = KfdBackend::open(KfdFace::parse("gfx90a,gfx942,gfx1100").unwrap()).unwrap();
+    let mut skipped = Vec::new();
+    backend.skipped(&mut |agent| skipped.push(format!("{agent:?}")));
+    assert_eq!(skipped, Vec::<String>::new());
+    let sim = rukh_backend_sim::SimBackend::new(
+        rukh_backend_sim::SimConfig::parse("gfx90a,gfx942,gfx1100").unwrap(),
+    )
+    .unwrap();
+    assert_eq!(backend.agent_count(), sim.agent_count());
+    for id in (0..sim.agent_count()).map(rukh_core::backend::AgentId) {
+        let (ours, theirs) = (backend.agent(id).unwrap(), sim.agent(id).unwrap());
+        match (ours.kind, theirs.kind) {
+            (AgentKind::Gpu(ours), AgentKind::Gpu(mut theirs)) => {
+                // What the backend decides by itself.
+                (theirs.images, theirs.svm_direct_host_access) =
+                    (ours.images, ours.svm_direct_host_access);
+                assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+            }
+            (ours, theirs) => assert_eq!(format!("{ours:?}"), format!("{theirs:?}")),
+        }
+    }
+    let runtime = Runtime::new(Arc::new(backend), RuntimeConfig::default()).unwrap();
+    assert_eq!(runtime.agents().len(), 4);
+}
+
+/// Each golden kernel whose objects are committed, as the host's compiler has it.
+#[test]
+fn committed_golden_kernels_agree_with_the_host() {
+    let face = KfdFace::parse("gfx90a,gfx1100").unwrap();
+    let backend = Arc::new(KfdBackend::open(face).unwrap());
+    let runtime = Runtime::new(backend, RuntimeConfig::threaded()).unwrap();
+    let explain = |backend: &KfdBackend<KfdFace>| {
+        let faults = backend.kfd().port().last_faults();
+        faults.last().map_or(String::new(), ToString::to_string)
+    };
+    let mut launcher = RuntimeLauncher::new(runtime, Duration::from_secs(60), explain);
+    let committed = Objects::at(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/objects"));
+    let reference = Objects::standard().unwrap().reference().unwrap();
+    let cases: Vec<_> = Selection::Full
+        .cases()
+        .into_iter()
+        .filter(|case| ["vector_add", "matmul", "reduction"].contains(&case.kernel.file))
+        .filter(|case| committed.path(case).exists())
+        .collect();
+    let options = Options {
+        seed: 1,
+        strictness: Strictness::CorrectlyRounded,
+    };
+    for target in ["gfx90a", "gfx1100"] {
+        for file in ["vector_add", "matmul", "reduction"] {
+            let ran = |case: &&Case| case.kernel.file == file && case.target.name() == target;
+            assert_ne!(cases.iter().filter(ran).count(), 0, "{file} on {target}");
+        }
+    }
+    for case in cases {
+        run_case(case, &committed, &reference, &mut launcher, options)
+            .unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
+/// Names of the properties of the recorded tree of a gfx90a are all there, for every profile.
+#[test]
+fn every_property_that_kernels_list_is_listed() {
+    let record = include_str!("../../backend-linux-kfd/tests/trees/gfx90a.txt");
+    let names: Vec<&str> = record
+        .split("## ")
+        .find_map(|file| file.strip_prefix("nodes/2/properties\n"))
+        .unwrap()
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert!(names.len() > 30, "{names:?}");
+    for profile in Profile::all() {
+        let face = KfdFace::parse(profile.name).unwrap();
+        let mut buffer = [0; 4096];
+        let path = "/sys/devices/virtual/kfd/kfd/topology/nodes/1/properties";
+        let length = face.read_file(path, &mut buffer).unwrap();
+        let text = std::str::from_utf8(&buffer[..length]).unwrap();
+        for name in &names {
+            let lines = text.lines().filter(|l| l.split(' ').next() == Some(name));
+            assert_eq!(lines.count(), 1, "{name} of {}", profile.name);
+        }
+    }
+}
+
+/// A client that gives everything back leaves the event page, which the driver keeps, and nothing else.
+#[test]
+fn a_backend_that_ends_leaves_the_event_page() {
+    let face = Arc::new(KfdFace::parse("gfx90a").unwrap());
+    let backend = Arc::new(KfdBackend::open(face.clone()).unwrap());
+    let runtime = Runtime::new(backend.clone(), RuntimeConfig::threaded()).unwrap();
+    drop((runtime, backend));
+    assert_eq!(face.handles(), (0, 1, 0));
+}
+
+/// What a KFD client cannot do, whatever driver it has: the chapter, how the failure begins to read, the tests. These must fail,
+/// and for that reason: one that passes is to be taken off.
+const OUT_OF_REACH: &[(&str, &str, &[&str])] = &[
+    // The driver's memory event names the GPU and the address, and no queue: the backend stops all of the GPU's queues,
+    // and the suite wants a bystander to go on. The queue that failed stops with the right status.
+    (
+        "errors",
+        "bystander.status() is Some(MemoryFault",
+        &[
+            "a_store_to_nowhere_stops_the_queue",
+            "a_load_from_nowhere_stops_the_queue",
+            "an_atomic_to_nowhere_stops_the_queue",
+            "an_access_behind_an_allocation_stops_the_queue",
+            "an_access_to_freed_memory_stops_the_queue",
+            "an_access_to_memory_of_others_stops_the_queue",
+            "a_call_into_data_stops_the_queue",
+            "arguments_that_are_nowhere_stop_the_queue",
+            "signals_that_are_nowhere_stop_the_queue",
+        ],
+    ),
+    // The first program that is loaded makes the backend's own queue, whose end-of-pipe buffer is a page of device memory;
+    // the suite wants all of it back.
+    (
+        "loading",
+        "world.runtime.available(pool)? is ",
+        &["damaged_code_is_refused_or_loaded_and_given_back"],
+    ),
+];
+
+fn check(chapter: &str, name: &str, factory: &KfdFactory) {
+    let known = OUT_OF_REACH
+        .iter()
+        .find(|(known, _, names)| *known == chapter && names.contains(&name));
+    let Some((_, reason, _)) = known else {
+        return conformance::run(chapter, name, factory);
+    };
+    match catch_unwind(|| conformance::run(chapter, name, factory)) {
+        Ok(()) => panic!("{chapter}::{name} passes: take it off the list"),
+        Err(failure) => {
+            let text = failure.downcast_ref::<String>().map_or("", String::as_str);
+            assert!(text.contains(reason), "another failure: {text}");
+        }
+    }
+}
+
+/// Tests of the suite for a factory, as [`rukh_tests::conformance!`] makes them, through [`check`].
+macro_rules! suite {
+    ({ $gpus:ident } $($chapter:ident $tests:tt)*) => {
+        mod $gpus {
+            $(suite! { @chapter $gpus $chapter $tests })*
+        }
+    };
+    (@chapter $gpus:ident $chapter:ident { $($test:ident)* }) => {
+        mod $chapter {
+            $(
+                #[test]
+                fn $test() {
+                    crate::check(stringify!($chapter), stringify!($test), &crate::$gpus());
+                }
+            )*
+        }
+    };
+}
+
+fn gfx90a() -> KfdFactory {
+    KfdFactory::new("gfx90a")
+}
+
+fn gfx1100() -> KfdFactory {
+    KfdFactory::new("gfx1100")
+}
+
+fn two_gpus() -> KfdFactory {
+    KfdFactory::new("gfx90a,gfx1100")
+}
+
+rukh_tests::conformance_tests! { [suite] gfx90a }
+rukh_tests::conformance_tests! { [suite] gfx1100 }
+rukh_tests::conformance_tests! { [suite] two_gpus }
