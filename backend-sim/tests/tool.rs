@@ -64,3 +64,41 @@ fn more_memory_than_there_is_is_an_error() {
         assert!(message.contains("there is no memory"), "{init}: {message}");
     }
 }
+
+#[test]
+fn group_memory_that_a_kernel_accesses_and_does_not_have_is_remarked_on() {
+    // What a compiler writes that leaves the size to the launch.
+    let path = std::env::temp_dir().join(format!("rukh-tool-{}.co", std::process::id()));
+    let object = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/golden/objects/reduction-gfx90a-O2-v5.co"
+    );
+    let original = std::fs::read(object).expect("a code object");
+    let code = rukh_core::loader::CodeObject::parse(&original).expect("a code object");
+    let (symbol, _) = code
+        .kernels()
+        .find(|(symbol, _)| symbol.name == "reduction.kd")
+        .expect("a kernel");
+    let rukh_core::loader::Place::Address(address) = symbol.place else {
+        panic!("{:?}", symbol.place);
+    };
+    // Read-only data lies in the file where it lies in memory: group_segment_fixed_size.
+    let at = address as usize;
+    let mut bytes = original.clone();
+    let size: [u8; 4] = bytes[at..at + 4].try_into().expect("a word");
+    assert_ne!(size, [0; 4]);
+    bytes[at..at + 4].fill(0);
+    std::fs::write(&path, bytes).expect("a file");
+    let run = |file: &str| {
+        #[rustfmt::skip]
+        let output = rukh_sim(&[
+            "run", file, "reduction", "--grid", "256", "--group", "256",
+            "--arg", "buf:f32:256=ones", "--arg", "buf:f32:256", "--arg", "u32:256",
+        ]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stderr).contains("note: reduction accesses group memory")
+    };
+    assert!(run(path.to_str().expect("a path")));
+    assert!(!run(object));
+    std::fs::remove_file(path).expect("removed");
+}

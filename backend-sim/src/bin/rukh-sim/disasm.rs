@@ -56,7 +56,7 @@ pub fn disasm(file: &Path) -> Result<(), String> {
 }
 
 /// The instruction list of a processor; of a generic one, that of the member it stands for.
-fn arch(processor: &Processor) -> Option<Arch> {
+pub fn arch(processor: &Processor) -> Option<Arch> {
     let exact = |name: &str| Arch::ALL.into_iter().find(|arch| arch.name() == name);
     exact(processor.name).or_else(|| {
         Arch::ALL.into_iter().find(|arch| {

@@ -2,9 +2,11 @@
 //!
 //! - [`options`]: the command line.
 //! - [`info`], [`disasm`], [`run`]: the commands.
+//! - [`hint`]: what a user may have forgotten.
 //! - [`value`]: element types and arguments.
 
 mod disasm;
+mod hint;
 mod info;
 mod options;
 mod run;

@@ -22,7 +22,7 @@ Options of run:
                           TYPE:VALUE                     u8 i8 u16 i16 u32 i32 u64 i64 f32 f64
                           buf:TYPE:COUNT[=INIT]          a buffer; INIT is zeros, ones, iota or file:PATH
                           local:BYTES                    dynamic group memory, for a pointer to it
-  --dynamic-lds BYTES   dynamic group memory that no argument points to
+  --dynamic-lds BYTES   dynamic group memory that no argument points to (Triton: its metadata's shared)
   --print INDEX:COUNT   after the run, print the first COUNT elements of the buffer that is argument INDEX
   --step                run in single-step mode: one thread, virtual clock, the same order every time
   --seed S              seed of the order in single-step mode (implies --step)

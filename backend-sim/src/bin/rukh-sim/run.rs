@@ -1,5 +1,6 @@
 //! `rukh-sim run`.
 
+use crate::hint;
 use crate::options::RunOptions;
 use crate::value::Argument;
 use rukh_backend_sim::profile::Profile;
@@ -47,6 +48,14 @@ pub fn run(options: &RunOptions) -> Result<(), String> {
             names.join(", ")
         )
     })?;
+    let has_group_memory = kernel.info().group_segment_size > 0
+        || options.dynamic_lds > 0
+        || options.args.iter().any(|a| matches!(a, Argument::Local(_)));
+    if !has_group_memory && hint::uses_group_memory(&object, name) {
+        eprintln!(
+            "rukh-sim: note: {name} accesses group memory and has none: reads give zero; see --dynamic-lds"
+        );
+    }
     launch(options, &runtime, gpu, &kernel)
 }
 
