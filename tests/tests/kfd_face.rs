@@ -191,3 +191,27 @@ fn two_gpus() -> KfdFactory {
 rukh_tests::conformance_tests! { [suite] gfx90a }
 rukh_tests::conformance_tests! { [suite] gfx1100 }
 rukh_tests::conformance_tests! { [suite] two_gpus }
+
+/// Calls of the backend that fail at random, in every chapter without tests that are out of reach.
+macro_rules! calls_fail_at_random {
+    ({} $($chapter:ident { $($test:ident)* })*) => {
+        mod calls_fail_at_random {
+            $(#[test]
+            fn $chapter() {
+                let chapter = stringify!($chapter);
+                if crate::OUT_OF_REACH.iter().any(|(known, ..)| *known == chapter) {
+                    return;
+                }
+                for seed in 0..2 {
+                    $(crate::conformance::run_with_random_faults(
+                        chapter,
+                        stringify!($test),
+                        &crate::gfx90a(),
+                        seed,
+                    );)*
+                }
+            })*
+        }
+    };
+}
+rukh_tests::conformance_tests! { [calls_fail_at_random] }
