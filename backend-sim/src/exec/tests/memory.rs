@@ -128,7 +128,7 @@ fn write_lds(offset: u8, exec: u64, at: [u32; 64]) -> Vec<u8> {
 #[test]
 fn the_last_of_the_lanes_that_write_the_same_lds_wins() {
     // The first group is not whole, the later ones are: they must not be written before it.
-    let exec = u64::MAX & !(1 << 3);
+    let exec = !(1u64 << 3);
     let lds = write_lds(0, exec, core::array::from_fn(|lane| lane as u32 % 16 * 4));
     for lane in 0..16 {
         assert_eq!(u32_at(&lds, lane * 4), lane as u32 + 49);
