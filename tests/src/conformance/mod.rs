@@ -1,6 +1,6 @@
 //! What every backend must do, as tests over core's runtime: one chapter a file.
 //!
-//! A test is a function over a [`Factory`] and reads as a statement. [`conformance!`](crate::conformance) makes ordinary tests
+//! A test is a function over a [`Factory`] and reads as a statement. [`conformance!`](crate::conformance!) makes ordinary tests
 //! of all of them for one factory; each runs with a [`Ledger`] around the backend, so that whatever it
 //! does, it must give back what it took. [`run_with_faults`] repeats a test with one failing call
 //! after another.
@@ -200,7 +200,7 @@ macro_rules! conformance {
     };
 }
 
-/// The tests of [`conformance!`](crate::conformance).
+/// The tests of [`conformance!`](crate::conformance!).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! conformance_items {
