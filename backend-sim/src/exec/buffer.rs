@@ -94,10 +94,6 @@ fn action(op: Op) -> Option<Action> {
     }
 }
 
-pub(crate) fn supported(op: Op) -> bool {
-    action(op).is_some()
-}
-
 const OFFEN: u64 = 1 << 16;
 const IDXEN: u64 = 1 << 17;
 

@@ -150,10 +150,6 @@ fn special(op: Op) -> Option<OpFn> {
     })
 }
 
-pub(crate) fn supported(op: Op) -> bool {
-    action(op).is_some() || pair(op, Level::Baseline).is_some() || special(op).is_some()
-}
-
 /// Operand order of compare-and-store: the comparison value comes first up to GFX10.
 fn compares_first(op: Op) -> bool {
     matches!(

@@ -119,10 +119,6 @@ pub(crate) fn action(op: Op) -> Option<Action> {
     }
 }
 
-pub(crate) fn supported(op: Op) -> bool {
-    action(op).is_some()
-}
-
 /// The operation of an atomic as a micro-op keeps it.
 fn atomic_index(op: AtomicOp, wide: bool) -> u64 {
     op as u64 | u64::from(wide) << 8

@@ -38,10 +38,6 @@ fn moves(op: Op) -> bool {
     )
 }
 
-pub(crate) fn supported(op: Op) -> bool {
-    function(op).is_some() || moves(op)
-}
-
 /// Lowers the instructions of this file; `None` for all others.
 pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Option<Lowered> {
     let run = match function(inst.op) {

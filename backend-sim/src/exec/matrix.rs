@@ -124,10 +124,6 @@ fn wmma(op: Op) -> Option<Size> {
     }
 }
 
-pub(crate) fn supported(op: Op) -> bool {
-    mfma(op).is_some() || wmma(op).is_some()
-}
-
 /// Where the element of block `b`, row `i`, column `j` of an MFMA's result is: register and lane.
 /// Four rows at a time are in consecutive registers; of doubles, one.
 fn place(size: Size, (b, i, j): (usize, usize, usize)) -> (usize, usize) {

@@ -18,6 +18,7 @@ mod atomic;
 mod buffer;
 mod code;
 mod context;
+mod coverage;
 mod dpp;
 mod ds;
 mod dual;
@@ -47,8 +48,9 @@ mod wave;
 
 pub use code::CodeCache;
 pub use context::{Apertures, Clock, Context, Place, Worker};
+pub use coverage::{Coverage, Encoding, Status, coverage, status};
 pub use fault::{Fault, FaultKind};
-pub use lower::{check, supported};
+pub use lower::check;
 pub use run::{Exit, run, step};
 pub use trace::{TraceEvent, TraceHook, Tracer};
 pub use wave::{Wave, WaveConfig, WaveIds};

@@ -66,10 +66,6 @@ fn special(op: Op) -> Option<OpFn> {
     })
 }
 
-pub(crate) fn supported(op: Op) -> bool {
-    shape(op).is_some() || special(op).is_some()
-}
-
 /// Source 0 is the base, source 1 the offset register; `k[2]` the immediate offset; the width in
 /// bytes and, in bit 7, the sign in the flags.
 pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {

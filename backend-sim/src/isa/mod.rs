@@ -5,7 +5,6 @@
 //! - [`Arch`]: whose encoding is meant.
 
 mod arch;
-mod coverage;
 mod decode;
 mod encode;
 mod generate;
@@ -22,7 +21,6 @@ mod text;
 mod tests;
 
 pub use arch::{Arch, ArchSet, Column, Lanes};
-pub use coverage::{Coverage, coverage};
 pub use decode::{DecodeError, decode};
 pub use encode::{EncodeError, Encoded, encode};
 pub use generate::{Rng, generate, generate_dual};

@@ -17,7 +17,7 @@ use super::microop::{Flow, MicroOp};
 use super::valu::Level;
 use super::vector::VectorForm;
 use super::{buffer, ds, flat, lane, salu, smem};
-use crate::isa::{Arch, Format, Inst, Op};
+use crate::isa::{Arch, Format, Inst};
 
 /// What a micro-op has no room for.
 #[derive(Clone, Debug)]
@@ -57,6 +57,9 @@ pub(crate) struct Cx<'a> {
     pub(crate) pc: u64,
 }
 
+/// What is said of instructions that only graphics uses.
+pub(crate) const GRAPHICS: &str = "graphics";
+
 /// A micro-op, or what is missing.
 pub(crate) type Lowered = Result<MicroOp, &'static str>;
 
@@ -86,11 +89,15 @@ pub(crate) fn lower(arch: Arch, level: Level, inst: &Inst, pc: u64, page: &mut P
 /// # Errors
 /// What about it is not supported.
 pub fn check(arch: Arch, inst: &Inst) -> Result<(), &'static str> {
-    let mut page = Page::empty(0);
+    check_in(arch, inst, &mut Page::empty(0))
+}
+
+/// [`check`], with a page to keep details in.
+pub(crate) fn check_in(arch: Arch, inst: &Inst, page: &mut Page) -> Result<(), &'static str> {
     let mut cx = Cx {
         arch,
         level: Level::Baseline,
-        page: &mut page,
+        page,
         pc: 0,
     };
     try_lower(&mut cx, inst).map(|_| ())
@@ -142,37 +149,5 @@ fn unsupported(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
             m.unsupported(op, page, mnemonic, what)
         }
         _ => m.unsupported(op, page, "?", "the instruction"),
-    }
-}
-
-/// Whether the operation has semantics here (in its plain forms; a modifier may still be
-/// refused).
-pub fn supported(op: Op, arch: Arch) -> bool {
-    let row = op.row();
-    if row.code(arch) == crate::isa::Code::Absent {
-        return false;
-    }
-    if salu::float::supported(op) {
-        return true;
-    }
-    match row.format {
-        Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk => salu::lookup(op).is_some(),
-        Format::Sopp => salu::sopp::branch(op)
-            .or_else(|| salu::sopp::lookup(op))
-            .is_some(),
-        Format::Smem => smem::supported(op),
-        Format::Vop1
-        | Format::Vop2
-        | Format::Vopc
-        | Format::Vop3
-        | Format::Vop3p
-        | Format::Vopd => {
-            lane::supported(op)
-                || matrix::supported(op)
-                || super::valu::handler(op, Level::Baseline).is_some()
-        }
-        Format::Ds => ds::supported(op),
-        Format::Flat | Format::Global | Format::Scratch => flat::supported(op),
-        Format::Mubuf | Format::Mtbuf => buffer::supported(op),
     }
 }
