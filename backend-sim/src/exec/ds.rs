@@ -302,9 +302,9 @@ impl Machine<'_> {
                 value[..size].copy_from_slice(bytes);
                 old = u64::from_le_bytes(value);
                 let new = if wide {
-                    what.apply64(old, a, b)
+                    what.apply(old, a, b)
                 } else {
-                    u64::from(what.apply32(old as u32, a as u32, b as u32))
+                    u64::from(what.apply(old as u32, a as u32, b as u32))
                 };
                 bytes.copy_from_slice(&new.to_le_bytes()[..size]);
             }

@@ -355,7 +355,8 @@ pub(crate) fn private_store(
     Ok(())
 }
 
-fn done(result: Result<(), Flow>) -> Flow {
+/// What the run loop is told.
+pub(crate) fn done(result: Result<(), Flow>) -> Flow {
     match result {
         Ok(()) => Flow::Next,
         Err(flow) => flow,

@@ -263,6 +263,11 @@ impl Wave {
         self.ended
     }
 
+    /// Lets a wave that has ended go on, from wherever its program counter is set to.
+    pub fn restart(&mut self) {
+        self.ended = false;
+    }
+
     /// EXEC as a row of lane masks, expanded when it is not the one expanded last.
     #[inline(always)]
     pub(crate) fn exec_row(&mut self, exec: u64) -> *const u32 {

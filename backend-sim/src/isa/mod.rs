@@ -5,6 +5,7 @@
 //! - [`Arch`]: whose encoding is meant.
 
 mod arch;
+mod buffer_format;
 mod decode;
 mod encode;
 mod generate;
@@ -21,6 +22,7 @@ mod text;
 mod tests;
 
 pub use arch::{Arch, ArchSet, Column, Lanes};
+pub use buffer_format::{BufferFormat, DataFormat, NumberFormat, buffer_format};
 pub use decode::{DecodeError, decode};
 pub use encode::{EncodeError, Encoded, encode};
 pub use generate::{Rng, generate, generate_dual};
