@@ -206,9 +206,6 @@ impl Maker<'_> {
                 self.mods.abs = self.some_bits(signed & 3);
             }
         }
-        if self.row.flags.has(Flags::TRUE16) {
-            self.mods.op_sel = self.rng.next_u32() as u8 & 8;
-        }
     }
 
     fn vop3(&mut self) {
@@ -217,13 +214,17 @@ impl Maker<'_> {
         let vop3b = self.row.format != Format::Vopc && self.row.has(Field::MaskDst);
         if !vop3b {
             self.mods.abs = self.some_bits(signed);
-            self.mods.op_sel = if self.selects_halves() {
-                self.some_bits(self.row.half_operands())
-            } else {
-                0
-            };
+            self.mods.op_sel = self.some_bits(self.selectable());
         }
-        if self.float_result() && !self.row.mnemonic.starts_with("v_dot2") {
+        if self.row.op.is_bitop3() {
+            self.mods.bitop3 = self.rng.next_u32() as u8;
+        }
+        let converts = ["v_cvt_scalef32", "v_cvt_sr_"].iter().any(|name| self.row.mnemonic.starts_with(name));
+        if converts {
+            let whole = self.row.mnemonic.contains("pk32") || self.row.mnemonic.contains("pk16");
+            self.mods.neg = if whole { 0 } else { self.mods.neg };
+            self.mods.abs = if whole { 0 } else { self.mods.abs };
+        } else if self.float_result() && !self.row.mnemonic.starts_with("v_dot2") {
             self.mods.clamp = self.rng.one_in(4);
             self.mods.omod = if self.rng.one_in(4) {
                 self.rng.below(4) as u8
@@ -236,19 +237,20 @@ impl Maker<'_> {
         }
     }
 
-    /// Where compilers use OP_SEL of VOP3: operations on 16-bit numbers that are VOP3 everywhere.
-    fn selects_halves(&self) -> bool {
-        let three = self.row.has(Field::Src2);
-        let legacy = self.row.mnemonic.contains("_legacy_");
-        // LLVM 19 takes these for whole-register operations.
-        let unknown = matches!(
-            self.row.op,
-            Op::v_cndmask_b16 | Op::v_minmax_f16 | Op::v_maxmin_f16
-        );
-        self.row.format == Format::Vop3
-            && !legacy
-            && !unknown
-            && (three || self.row.mnemonic.contains("pk") || self.row.op == Op::v_add_i16)
+    /// The bits of OP_SEL that compilers use. Before gfx11 that is those of operations on 16-bit numbers that are VOP3
+    /// everywhere.
+    fn selectable(&self) -> u8 {
+        let row = self.row;
+        let halves = row.half_operands() != 0;
+        let old = row.format != Format::Vop3
+            || !(row.has(Field::Src2) || row.mnemonic.contains("pk") || row.op == Op::v_add_i16);
+        match row.op {
+            // LLVM takes it for a whole-register operation.
+            Op::v_cndmask_b16 => 0,
+            _ if halves && old && !self.arch.is_gfx11_plus() => 0,
+            _ if halves => row.selectable(self.arch) & row.half_operands(),
+            _ => row.selectable(self.arch) & !row.packed_halves(),
+        }
     }
 
     fn vop3p(&mut self) {
@@ -257,6 +259,15 @@ impl Maker<'_> {
                 self.mods.cbsz = self.some_bits(7);
                 self.mods.abid = self.some_bits(15);
                 self.mods.blgp = self.some_bits(7);
+            }
+            if self.row.op.is_f8f6f4() {
+                self.mods.cbsz = self.rng.below(5) as u8;
+                self.mods.blgp = self.rng.below(5) as u8;
+                self.mods.abid = 0;
+            }
+            if self.row.has(Field::Scale) {
+                self.mods.op_sel = self.some_bits(3);
+                self.mods.op_sel_hi = self.some_bits(3);
             }
             return;
         }
@@ -267,9 +278,13 @@ impl Maker<'_> {
             .filter(|o| is_source(o.field))
             .count();
         let all = (1u8 << sources) - 1;
-        let matrix = self.row.mnemonic.starts_with("v_wmma");
+        let matrix = self.is_wave_matrix();
         self.mods.op_sel_hi = all;
-        if !matrix {
+        if self.row.mnemonic.starts_with("v_swmmac") {
+            self.mods.op_sel = self.some_bits(1);
+            // The third source counts, as an index.
+            self.mods.op_sel_hi = 7;
+        } else if !matrix && !self.row.is_byte_dot() {
             self.mods.op_sel = self.some_bits(all);
             self.mods.op_sel_hi ^= self.some_bits(all);
         }
@@ -282,9 +297,18 @@ impl Maker<'_> {
             self.mods.neg = self.some_bits(all);
             self.mods.neg_hi = self.some_bits(all);
         }
+        if matrix && self.row.mnemonic.contains("_iu") {
+            self.mods.neg = self.some_bits(3);
+            self.mods.clamp = self.rng.one_in(4);
+        }
         if self.rng.one_in(4) && self.row.has_dpp(self.arch, self.format) {
             self.mods.dpp = Some(self.dpp());
         }
+    }
+
+    /// WMMA and SWMMAC.
+    fn is_wave_matrix(&self) -> bool {
+        ["v_wmma", "v_swmmac"].iter().any(|name| self.row.mnemonic.starts_with(name))
     }
 
     fn cache(&mut self, atomic: bool) {
@@ -466,6 +490,7 @@ impl Maker<'_> {
                 }
             }
             Field::Addr => self.vgpr(desc.ty),
+            Field::Scale => self.vgpr(Type::B32),
             Field::Ret if self.mods.cache.glc() => self.vgpr(desc.ty),
             Field::Ret => Operand::None,
         }
@@ -474,6 +499,20 @@ impl Maker<'_> {
     /// Makes operands agree with each other where the encoding wants it.
     fn fix_up(&mut self, operands: &mut [Operand; 8]) {
         let row = self.row;
+        if self.format.is_vop() && self.format != Format::Vop3 {
+            // Which half of a register is part of its number.
+            for (operand, desc) in operands.iter().zip(row.operands()) {
+                let bit = match desc.field {
+                    Field::Dst => 8,
+                    Field::Src0 => 1,
+                    Field::Src1 => 2,
+                    _ => 0,
+                };
+                if matches!(operand, Operand::Vgpr(_)) && self.rng.one_in(2) {
+                    self.mods.op_sel |= bit & row.short_halves(self.arch);
+                }
+            }
+        }
         if self.format == Format::Scratch {
             // One address register, or on gfx942 and gfx11 any combination.
             let both = self.arch.is_gfx942_plus() || self.arch.is_gfx11_plus();
@@ -565,14 +604,15 @@ impl Maker<'_> {
 
     fn vector_source(&mut self, desc: &OperandDesc) -> Operand {
         let ty = desc.ty;
-        let matrix = self.row.flags.has(Flags::MATRIX) || self.row.mnemonic.starts_with("v_wmma");
+        let matrix = self.row.flags.has(Flags::MATRIX)
+            || self.is_wave_matrix()
+            || self.row.mnemonic.starts_with("v_cvt_scalef32") && desc.ty.dwords(Lanes::W64) > 2;
         let short = !matches!(self.format, Format::Vop3 | Format::Vop3p);
         let sdwa = self.mods.sdwa.is_some();
         let must_be_vgpr = desc.dir == super::Dir::ReadWrite
             || matrix
             || short && desc.field == Field::Src1 && !sdwa
-            || self.mods.dpp.is_some() && desc.field == Field::Src0
-            || self.row.flags.has(Flags::TRUE16);
+            || self.mods.dpp.is_some() && desc.field == Field::Src0;
         // Lane numbers and lane values of the scalar file.
         let must_be_scalar = match self.row.op {
             Op::v_readlane_b32 => desc.field == Field::Src1,

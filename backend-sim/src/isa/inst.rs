@@ -11,7 +11,8 @@ pub struct Inst {
     pub op_y: Option<Op>,
     /// The encoding that the instruction was found in.
     pub format: Format,
-    /// Length in bytes: 4, 8 or 12, with the literal, DPP or SDWA dword if there is one.
+    /// Length in bytes: 4, 8, 12 or 16, with the literal, DPP or SDWA dword if there is one, or the scales of a matrix
+    /// operation.
     pub len: u8,
     /// Operands in assembly order, described one by one by `op.row().operands()`.
     /// VOPD: the X half in 0..4, the Y half in 4..8.
@@ -48,6 +49,9 @@ impl Inst {
                     _ => Type::B160,
                 }
             }
+            // Formats of A and B choose how many registers their elements take.
+            (Format::Vop3p, Field::Src0) if self.op.is_f8f6f4() => narrow_matrix(self.mods.cbsz),
+            (Format::Vop3p, Field::Src1) if self.op.is_f8f6f4() => narrow_matrix(self.mods.blgp),
             _ => desc.ty,
         }
     }
@@ -55,6 +59,15 @@ impl Inst {
     fn has_saddr(&self) -> bool {
         let mut operands = self.operands.iter().zip(self.op.row().operands());
         operands.any(|(operand, desc)| desc.field == Field::Saddr && *operand != Operand::None)
+    }
+}
+
+/// 32 elements a lane of the format that CBSZ or BLGP names: FP8, BF8, FP6, BF6, FP4. The codes beyond name none.
+const fn narrow_matrix(format: u8) -> Type {
+    match format {
+        2 | 3 => Type::B192,
+        4 => Type::B128,
+        _ => Type::B256,
     }
 }
 
@@ -101,6 +114,14 @@ pub enum Format {
 }
 
 impl Format {
+    /// Whether it is one of the vector ALU encodings with up to three sources, VOP3P apart.
+    pub(super) const fn is_vop(self) -> bool {
+        matches!(
+            self,
+            Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3
+        )
+    }
+
     /// The formats that have a list of instructions, in its order. VOPD pairs instructions of other lists.
     pub const LISTS: [Format; 17] = [
         Format::Sop1,
@@ -168,6 +189,8 @@ pub struct Mods {
     pub abid: u8,
     /// Matrix operations: lane pattern of B (or negation, for double precision on gfx942).
     pub blgp: u8,
+    /// `v_bitop3`: the truth table, bit `4 * a + 2 * b + c`.
+    pub bitop3: u8,
     /// Data-parallel permutation of the first source.
     pub dpp: Option<Dpp>,
     /// Sub-dword addressing.

@@ -16,7 +16,8 @@ pub(super) struct Table {
     smem: [u16; 256],
     /// VOPC, VOP2, VOP1 and VOP3 in the ten bits of VOP3's opcode.
     vop: [u16; 1024],
-    vop3p: [u16; 128],
+    /// Beyond 128: the operations behind a prefix of scales.
+    vop3p: [u16; 256],
     ds: [u16; 256],
     flat: [u16; 256],
     global: [u16; 256],
@@ -68,7 +69,7 @@ impl Table {
             sopp: [NONE; 128],
             smem: [NONE; 256],
             vop: [NONE; 1024],
-            vop3p: [NONE; 128],
+            vop3p: [NONE; 256],
             ds: [NONE; 256],
             flat: [NONE; 256],
             global: [NONE; 256],

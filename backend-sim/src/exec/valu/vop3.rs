@@ -332,8 +332,8 @@ handlers! {
     v_bfe_i32 => map3(args, bfe_i32);
     v_bfi_b32 => words(args, |s, x, y| (s & x) | (!s & y));
     v_bfm_b32 => map2(args, |w: u32, o: u32| ((1u32 << (w & 31)) - 1) << (o & 31));
-    v_alignbit_b32 => words(args, |h, l, s| ((((h as u64) << 32) | l as u64) >> (s & 31)) as u32);
-    v_alignbyte_b32 => words(args, |h, l, s| ((((h as u64) << 32) | l as u64) >> (8 * (s & 3))) as u32);
+    v_alignbit_b32 | v_alignbit_b32_b16 => words(args, |h, l, s| ((((h as u64) << 32) | l as u64) >> (s & 31)) as u32);
+    v_alignbyte_b32 | v_alignbyte_b32_b16 => words(args, |h, l, s| ((((h as u64) << 32) | l as u64) >> (8 * (s & 3))) as u32);
     v_perm_b32 => words(args, sad::perm);
     v_lerp_u8 => words(args, sad::lerp_u8);
     v_min3_i32 => map3(args, |x: i32, y: i32, z: i32| x.min(y).min(z));

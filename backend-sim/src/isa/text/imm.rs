@@ -290,6 +290,12 @@ pub(super) fn swizzle(f: &mut Formatter<'_>, value: u32) -> fmt::Result {
             lane(6)
         );
     }
+    if value >> 13 == 7 {
+        return write!(f, "swizzle(FFT,{})", value & 31);
+    }
+    if value >> 14 == 3 {
+        return write!(f, "swizzle(ROTATE,{},{})", value >> 10 & 1, value >> 5 & 31);
+    }
     if value >> 15 != 0 {
         return write!(f, "{value}");
     }

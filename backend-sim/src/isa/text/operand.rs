@@ -2,9 +2,8 @@
 
 use core::fmt::{self, Formatter};
 
-use super::super::row::Flags;
 use super::super::{
-    Column, Field, Format, ImmKind, InlineFloat, Lanes, Operand, OperandDesc, Type,
+    Column, Field, Format, ImmKind, InlineFloat, Lanes, Op, Operand, OperandDesc, Type,
 };
 use super::{Text, imm};
 
@@ -19,6 +18,10 @@ impl Text<'_> {
             Field::Src0 => self.modified(f, operand, desc.ty, 0)?,
             Field::Src1 => self.modified(f, operand, desc.ty, 1)?,
             Field::Src2 => self.modified(f, operand, desc.ty, 2)?,
+            Field::Dst => {
+                self.plain(f, operand, desc.ty)?;
+                self.half(f, operand, 3)?;
+            }
             Field::Imm(kind) => return self.immediate(f, operand, kind),
             Field::Soffset if self.inst.format == Format::Smem => {
                 return self.smem_offset(f, operand);
@@ -28,15 +31,24 @@ impl Text<'_> {
             Field::Saddr | Field::Addr if operand == Operand::None => return f.write_str("off"),
             _ => self.plain(f, operand, desc.ty)?,
         }
-        if self.row().flags.has(Flags::TRUE16) && matches!(operand, Operand::Vgpr(_)) {
-            let bit = if desc.field == Field::Dst { 3 } else { 0 };
-            return f.write_str(if self.inst.mods.op_sel >> bit & 1 == 1 {
-                ".h"
-            } else {
-                ".l"
-            });
-        }
         Ok(())
+    }
+
+    /// The half of a register that an operand is, where assembly writes it with the register: since gfx11.
+    fn half(&self, f: &mut Formatter<'_>, operand: Operand, bit: u8) -> fmt::Result {
+        let halves = match self.row().op {
+            // LLVM writes whole registers.
+            Op::v_cndmask_b16 => 0,
+            Op::v_cvt_pk_fp8_f32 | Op::v_cvt_pk_bf8_f32 => 8,
+            _ if !self.inst.format.is_vop() => 0,
+            _ => self.row().short_halves(self.arch),
+        };
+        let written = self.arch.is_gfx11_plus() && halves >> bit & 1 == 1;
+        match (operand, self.inst.mods.op_sel >> bit & 1) {
+            (Operand::Vgpr(_), 0) if written => f.write_str(".l"),
+            (Operand::Vgpr(_), _) if written => f.write_str(".h"),
+            _ => Ok(()),
+        }
     }
 
     /// A source with what its modifiers do to it.
@@ -74,6 +86,7 @@ impl Text<'_> {
         };
         f.write_str(open)?;
         self.plain(f, operand, ty)?;
+        self.half(f, operand, index)?;
         f.write_str(close)
     }
 
