@@ -85,9 +85,7 @@ fn llvm_once(arch: Arch, lanes: Lanes, instructions: &[Vec<u8>]) -> Vec<Option<S
         .unwrap_or_else(|error| panic!("{} is needed for this test: {error}", judge(arch)));
     let mut stdin = child.stdin.take().expect("piped");
     let feeder = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
-    let output = child
-        .wait_with_output()
-        .expect("llvm-mc runs to its end");
+    let output = child.wait_with_output().expect("llvm-mc runs to its end");
     // An early end breaks the pipe.
     let _ = feeder.join().expect("the feeder does not panic");
     let text = String::from_utf8(output.stdout).expect("llvm-mc writes text");
@@ -334,7 +332,13 @@ fn generated_gfx1100_instructions_read_as_llvm_reads_them() {
 
 #[test]
 fn generated_instructions_of_the_other_processors_read_as_llvm_reads_them() {
-    for arch in [Arch::Gfx900, Arch::Gfx906, Arch::Gfx908, Arch::Gfx942, Arch::Gfx950] {
+    for arch in [
+        Arch::Gfx900,
+        Arch::Gfx906,
+        Arch::Gfx908,
+        Arch::Gfx942,
+        Arch::Gfx950,
+    ] {
         check_generated(arch, Lanes::W64);
     }
     check_generated(Arch::Gfx1030, Lanes::W32);
@@ -354,7 +358,13 @@ fn random_words_on_gfx1100_read_as_llvm_reads_them() {
 
 #[test]
 fn random_words_on_the_other_processors_read_as_llvm_reads_them() {
-    for arch in [Arch::Gfx900, Arch::Gfx906, Arch::Gfx908, Arch::Gfx942, Arch::Gfx950] {
+    for arch in [
+        Arch::Gfx900,
+        Arch::Gfx906,
+        Arch::Gfx908,
+        Arch::Gfx942,
+        Arch::Gfx950,
+    ] {
         check_random(arch, Lanes::W64);
     }
     check_random(Arch::Gfx1030, Lanes::W32);

@@ -4,7 +4,7 @@ use super::clock::SimClock;
 use super::events::Events;
 use super::fault::FaultReport;
 use crate::cp::QueueTable;
-use crate::exec::TraceHook;
+use crate::exec::{Shared, TraceHook};
 use crate::mem::{AddressMap, MemoryFault, MemoryView};
 use crate::profile::Profile;
 use crate::sched::{Active, Dispatch, Parking, Quiescence, ShaderClock};
@@ -27,6 +27,8 @@ pub(crate) struct Gpu {
     pub view: MemoryView,
     /// Queues that exist.
     pub queues: AtomicU32,
+    /// What its waves share beside memory.
+    pub shared: Shared,
     code_epoch: AtomicU64,
 }
 
@@ -37,6 +39,7 @@ impl Gpu {
             profile,
             view,
             queues: AtomicU32::new(0),
+            shared: Shared::new(profile.arch),
             code_epoch: AtomicU64::new(0),
         }
     }

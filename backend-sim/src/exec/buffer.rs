@@ -7,13 +7,13 @@
 use super::access::{Addresses, Lanes, Spec};
 use super::code::Page;
 use super::descriptor::{Buffer, Place};
-use super::flat::{
-    Action, atomic_of, done, encode_action, nothing, private_load, private_store, vector,
-};
+use super::flat::{Action, atomic_of, done, encode_action, nothing, vector};
 use super::format::{self, Width};
 use super::lower::{Cx, Lowered, scalar_index, source};
 use super::machine::Machine;
 use super::microop::{ABSENT, CONST, Flow, MicroOp, OpFn, VGPR};
+use super::private;
+use super::scalars::M0;
 use crate::isa::{BufferFormat, DataFormat, Field, Format, Inst, Op, buffer_format};
 
 macro_rules! actions {
@@ -92,6 +92,7 @@ fn action(op: Op) -> Option<Action> {
         Atomic(A::FMin, true) => buffer_atomic_min_f64 | buffer_atomic_fmin_x2;
         Atomic(A::FMax, true) => buffer_atomic_max_f64 | buffer_atomic_fmax_x2;
         Atomic(A::FCmpSwap, true) => buffer_atomic_fcmpswap_x2;
+        Store(Spec::new(4)) => buffer_store_lds_dword;
         Load(B1) => buffer_load_lds_ubyte;
         Load(B1.signed()) => buffer_load_lds_sbyte;
         Load(B2) => buffer_load_lds_ushort;
@@ -238,7 +239,9 @@ pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
         | flag(mods.tfe, TFE);
     let to_lds = loads_to_lds(inst);
     if to_lds {
-        if typed.is_some_and(|t| t.store) || !matches!(action, Action::Load(_) | Action::Nothing) {
+        let stores =
+            typed.is_some_and(|t| t.store) || !matches!(action, Action::Load(_) | Action::Nothing);
+        if stores && inst.op != Op::buffer_store_lds_dword {
             return Err("LDS with what is no load");
         }
     } else if data == ABSENT {
@@ -266,7 +269,11 @@ pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
     if matches!(action, Action::Atomic(..)) && mods.cache.glc() {
         micro.dst = data;
     }
-    let load: OpFn = if to_lds { load_lds } else { load };
+    let (load, store): (OpFn, OpFn) = if to_lds {
+        (load_lds, store_lds)
+    } else {
+        (load, store)
+    };
     encode_action(&mut micro, action, [load, store, atomic]);
     Ok(micro)
 }
@@ -363,7 +370,7 @@ fn try_load(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Result<(), Flow> 
     match target(m, op, &buffer, u64::from(spec.bytes)) {
         Target::Private(base, offsets) => {
             let exec = m.wave.exec();
-            private_load(m, op, page, base, &offsets, exec)?;
+            private::load(m, op, page, base, &offsets, exec)?;
         }
         Target::Linear(va, inside) => {
             let exec = m.wave.exec();
@@ -399,7 +406,7 @@ fn try_store(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Result<(), Flow>
     let exec = m.wave.exec();
     match target(m, op, &buffer, u64::from(spec.bytes)) {
         Target::Private(base, offsets) => {
-            private_store(m, op, page, base, (op.src[2], &offsets), exec)
+            private::store(m, op, page, base, (op.src[2], &offsets), exec)
         }
         Target::Linear(va, inside) => {
             let (whole, part) = split(exec, &inside, spec.bytes);
@@ -461,6 +468,25 @@ fn load_lds(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
         };
         m.load_lane_to_lds(op, page, spec, (lane, va[lane], bytes), offset)
     }))
+}
+
+/// Stores from LDS: a dword for each lane, from M0 and the immediate offset on.
+fn store_lds(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let buffer = Buffer::of(m, op.dst2);
+    let exec = m.wave.exec();
+    let (va, inside) = match target(m, op, &buffer, 4) {
+        Target::Private(base, offsets) => (m.private_addresses(base, &offsets), [4; 64]),
+        Target::Linear(va, inside) => (va, inside),
+    };
+    let from = (m.wave.s[M0] & 0xffff).wrapping_add(op.k[0] as u32) as usize;
+    done(
+        Lanes(exec)
+            .filter(|&lane| inside[lane] >= 4)
+            .try_for_each(|lane| {
+                let value = m.lds_value(from + lane * 4, 4) as u32;
+                m.write_lane(op, page, lane, va[lane], &value.to_le_bytes())
+            }),
+    )
 }
 
 /// The format of an access to elements: the instruction's own, or the descriptor's; `None` if it is no format, so

@@ -219,7 +219,9 @@ impl Maker<'_> {
         if self.row.op.is_bitop3() {
             self.mods.bitop3 = self.rng.next_u32() as u8;
         }
-        let converts = ["v_cvt_scalef32", "v_cvt_sr_"].iter().any(|name| self.row.mnemonic.starts_with(name));
+        let converts = ["v_cvt_scalef32", "v_cvt_sr_"]
+            .iter()
+            .any(|name| self.row.mnemonic.starts_with(name));
         if converts {
             let whole = self.row.mnemonic.contains("pk32") || self.row.mnemonic.contains("pk16");
             self.mods.neg = if whole { 0 } else { self.mods.neg };
@@ -308,7 +310,9 @@ impl Maker<'_> {
 
     /// WMMA and SWMMAC.
     fn is_wave_matrix(&self) -> bool {
-        ["v_wmma", "v_swmmac"].iter().any(|name| self.row.mnemonic.starts_with(name))
+        ["v_wmma", "v_swmmac"]
+            .iter()
+            .any(|name| self.row.mnemonic.starts_with(name))
     }
 
     fn cache(&mut self, atomic: bool) {
@@ -356,6 +360,21 @@ impl Maker<'_> {
         self.cache(self.row.mnemonic.contains("_atomic_"));
         if self.format == Format::Mtbuf {
             self.mods.fmt = self.rng.below(128) as u8;
+        }
+        match self.row.op {
+            Op::buffer_store_lds_dword => {
+                self.mods.lds = true;
+                (self.mods.offen, self.mods.idxen) = (false, false);
+            }
+            Op::buffer_load_ubyte
+            | Op::buffer_load_sbyte
+            | Op::buffer_load_ushort
+            | Op::buffer_load_sshort
+            | Op::buffer_load_dword
+            | Op::buffer_load_format_x => {
+                self.mods.lds = !self.arch.is_gfx11_plus() && self.rng.one_in(8);
+            }
+            _ => {}
         }
     }
 
@@ -451,6 +470,7 @@ impl Maker<'_> {
         match desc.field {
             Field::Dst | Field::Data if self.format == Format::Smem => self.sgpr(desc.ty),
             Field::Dst if !vector && is_scalar(self.format) => self.scalar_destination(desc.ty),
+            Field::Dst if self.mods.lds => Operand::None,
             Field::Dst | Field::Data | Field::Data1 => self.vgpr(desc.ty),
             Field::ScalarDst => self.scalar_destination(desc.ty),
             Field::AccDst | Field::AccSrc0 => Operand::Acc(self.rng.below(256) as u8),
@@ -458,6 +478,7 @@ impl Maker<'_> {
             Field::Src0 | Field::Src1 | Field::Src2 if vector => self.vector_source(desc),
             Field::Src0 | Field::Src1 | Field::Src2 => self.scalar_source(desc.ty),
             Field::Literal => Operand::Literal(self.literal()),
+            Field::Imm(ImmKind::Offset) => Operand::None,
             Field::Imm(kind) => self.immediate(kind),
             Field::Base | Field::Rsrc => self.sgpr(if desc.field == Field::Rsrc {
                 Type::B128

@@ -145,6 +145,8 @@ pub enum ImmKind {
     Delay,
     /// A code version.
     Version,
+    /// SMEM: the offset, where assembly writes it among the operands.
+    Offset,
 }
 
 /// What an operand holds: a number format and, with it, the width.
@@ -435,7 +437,10 @@ impl Row {
 
     /// Whether it is a dot product of bytes or nibbles.
     pub(super) fn is_byte_dot(&self) -> bool {
-        self.format == Format::Vop3p && ["v_dot4_", "v_dot8_"].iter().any(|name| self.mnemonic.starts_with(name))
+        self.format == Format::Vop3p
+            && ["v_dot4_", "v_dot8_"]
+                .iter()
+                .any(|name| self.mnemonic.starts_with(name))
     }
 
     /// How many sources OP_SEL counts before the destination.
@@ -510,6 +515,7 @@ pub(super) mod field {
         base    Field::Base,      Read;
         soff    Field::Soffset,   Read;
         addr    Field::Addr,      Read;
+        am_addr Field::Addr,      ReadWrite;
         v       Field::Data,      Read;
         w       Field::Data1,     Read;
         ret     Field::Ret,       Write;
@@ -526,5 +532,6 @@ pub(super) mod field {
         depctr  Field::Imm(ImmKind::Depctr),   Read;
         delay   Field::Imm(ImmKind::Delay),    Read;
         version Field::Imm(ImmKind::Version),  Read;
+        ioff    Field::Imm(ImmKind::Offset),   Read;
     }
 }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use rukh_backend_sim::exec::valu::Level;
 use rukh_backend_sim::exec::{
-    Apertures, Clock, CodeCache, Context, Exit, Fault, Place, Wave, WaveConfig, WaveIds, Worker,
-    run,
+    Apertures, Barriers, Clock, CodeCache, Context, Exit, Fault, Place, Shared, Wave, WaveConfig,
+    WaveIds, Worker, run,
 };
 use rukh_backend_sim::isa::Arch;
 use rukh_backend_sim::mem::{AddressMap, HeapMemory, HostMemory, MemoryView, Rights, raw};
@@ -21,8 +21,7 @@ pub fn assemble(arch: Arch, lanes: u32, source: &str) -> Vec<u8> {
     if let Some(code) = done.lock().expect("no test fails here").get(&key) {
         return code.clone();
     }
-    // What llvm-mc 19 does not know yet, 22 does.
-    let version = if arch == Arch::Gfx950 { 22 } else { 19 };
+    let version = 22;
     let tool = format!("llvm-mc-{version}");
     let mut command = Command::new(&tool);
     command
@@ -87,6 +86,8 @@ pub struct Bed {
     pub code: CodeCache,
     pub lds: Vec<u8>,
     pub wave: Wave,
+    pub shared: Shared,
+    pub barriers: Barriers,
     arch: Arch,
     lanes: u32,
 }
@@ -110,6 +111,8 @@ impl Bed {
             code: CodeCache::new(arch, Level::detect()),
             lds: vec![0; 4096],
             wave,
+            shared: Shared::new(arch),
+            barriers: Barriers::new(1),
             arch,
             lanes,
         }
@@ -213,6 +216,8 @@ impl Bed {
             clock: &clock,
             apertures: APERTURES,
             place: Place::default(),
+            shared: &self.shared,
+            barriers: &mut self.barriers,
             trace: None,
         };
         run(&mut self.wave, &mut cx, 1000)

@@ -14,16 +14,21 @@ use super::code::Page;
 use super::machine::Machine;
 use super::matrix::{self, Matrix};
 use super::microop::{Flow, MicroOp};
+use super::scalars as at;
 use super::valu::Level;
 use super::vector::VectorForm;
 use super::{buffer, ds, flat, lane, salu, smem};
-use crate::isa::{Arch, Format, Inst};
+use crate::isa::{Arch, Format, Inst, Operand};
 
 /// What a micro-op has no room for.
 #[derive(Clone, Debug)]
 pub(crate) enum Ext {
     /// A vector instruction with modifiers.
     Vector(alloc::boxed::Box<VectorForm>),
+    /// The instruction itself, of one that reads VCCZ, EXECZ or LDS_DIRECT.
+    Computed(alloc::boxed::Box<MicroOp>),
+    /// The instruction as it would be on group memory.
+    Gds(alloc::boxed::Box<MicroOp>),
     /// The two halves of a VOPD instruction.
     Dual(alloc::boxed::Box<[MicroOp; 2]>),
     /// A matrix instruction.
@@ -104,6 +109,43 @@ pub(crate) fn check_in(arch: Arch, inst: &Inst, page: &mut Page) -> Result<(), &
 }
 
 fn try_lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
+    let micro = lower_plain(cx, inst)?;
+    let computed =
+        |operand: &Operand| matches!(operand, Operand::Vccz | Operand::Execz | Operand::LdsDirect);
+    if !inst.operands.iter().any(computed) {
+        return Ok(micro);
+    }
+    let mut outer = micro;
+    outer.ext = cx.add(Ext::Computed(alloc::boxed::Box::new(micro)));
+    outer.run = computed_sources;
+    Ok(outer)
+}
+
+/// Works out the scalars that are values of the moment, then executes the instruction that reads them.
+fn computed_sources(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let Some(Ext::Computed(inner)) = page.ext.get(op.ext as usize) else {
+        return m.unsupported(op, page, "?", "this operand");
+    };
+    let mut inner = **inner;
+    (inner.slot, inner.len) = (op.slot, op.len);
+    m.wave.s[at::VCCZ] = u32::from(m.wave.mask(at::VCC) == 0);
+    m.wave.s[at::EXECZ] = u32::from(m.wave.exec() == 0);
+    // M0: the address in its low half, above it what is there.
+    let m0 = m.wave.s[at::M0];
+    let (from, kind) = ((m0 & 0xffff) as usize, m0 >> 16 & 7);
+    let bytes = [1, 2, 4, 4][(kind & 3) as usize];
+    let value = m.lds_value(from, bytes) as u32;
+    m.wave.s[at::LDS_DIRECT] = match kind {
+        4 => i32::from(value as i8) as u32,
+        5 => i32::from(value as i16) as u32,
+        _ => value,
+    };
+    // SAFETY: the code cache has no level that the host has not; the registers that the micro-op needs are those of
+    // the one around it, which the run loop checked.
+    unsafe { (inner.run)(m, &inner, page) }
+}
+
+fn lower_plain(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
     if let Some(lowered) = salu::float::lower(cx, inst) {
         return lowered;
     }

@@ -23,6 +23,19 @@ impl Text<'_> {
                 self.half(f, operand, 3)?;
             }
             Field::Imm(kind) => return self.immediate(f, operand, kind),
+            // Where the offset is written on its own.
+            Field::Soffset if self.row().has(Field::Imm(ImmKind::Offset)) => {
+                return match operand {
+                    Operand::None => f.write_str("null"),
+                    register => self.plain(f, register, desc.ty),
+                };
+            }
+            Field::Soffset if self.row().has(Field::Imm(ImmKind::Offset)) => {
+                return match operand {
+                    Operand::None => f.write_str("null"),
+                    register => self.plain(f, register, desc.ty),
+                };
+            }
             Field::Soffset if self.inst.format == Format::Smem => {
                 return self.smem_offset(f, operand);
             }
@@ -147,10 +160,12 @@ impl Text<'_> {
     }
 
     fn immediate(&self, f: &mut Formatter<'_>, operand: Operand, kind: ImmKind) -> fmt::Result {
-        let Operand::Imm(value) = operand else {
-            return self.plain(f, operand, Type::Imm);
+        let value = match operand {
+            Operand::Imm(value) => value as u32 & 0xffff,
+            // The offset is a modifier, which assembly writes here.
+            _ if kind == ImmKind::Offset => 0,
+            _ => return self.plain(f, operand, Type::Imm),
         };
-        let value = value as u32 & 0xffff;
         match kind {
             ImmKind::Hex => write!(f, "{value:#x}"),
             // Large numbers are written in hexadecimal.
@@ -163,6 +178,7 @@ impl Text<'_> {
             ImmKind::Depctr => imm::depctr(f, value),
             ImmKind::Delay => imm::delay(f, value),
             ImmKind::Version => imm::version(f, value),
+            ImmKind::Offset => hex(f, self.inst.mods.offset),
         }
     }
 
