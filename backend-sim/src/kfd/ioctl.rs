@@ -194,8 +194,10 @@ impl KfdFace {
                 Ok(())
             }),
             0x13 => with(argument, In, |a: &mut SetTrapHandler| {
-                // Waves that trap stop here, without code of the client's.
-                self.gpu(a.gpu_id).map(drop)
+                let gpu = Self::index(self.gpu(a.gpu_id)?);
+                let shared = &self.sim.system().gpus[gpu].shared;
+                shared.set_trap_handler(a.tba_addr, a.tma_addr);
+                Ok(())
             }),
             // SAFETY: by the caller's promise.
             0x14 => with(argument, Both, |a| unsafe { self.apertures_new(a) }),

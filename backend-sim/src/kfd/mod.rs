@@ -16,7 +16,8 @@
 //! - A user pointer must stay mapped, readable and writable, until it is unmapped from all GPUs. There is no notifier.
 //! - Signals do not interrupt a wait (no EINTR), and a child process inherits nothing useful.
 //! - Refused with errno 524, as kernels refuse what they have not: SDMA and PM4 queues. With EOPNOTSUPP: dmabuf, SMI events,
-//!   debugging. SVM answers EPERM, as a kernel without it. Trap handlers and scratch addresses are taken and not used.
+//!   debugging. SVM answers EPERM, as a kernel without it. Scratch addresses are taken and not used.
+//! - Trap handlers are executed; a wave that one halts ends with what brought it there.
 
 mod drm;
 mod errno;

@@ -245,10 +245,15 @@ impl Bed {
 
     /// Runs a program that faults.
     pub fn fault(&mut self, source: &str) -> Box<Fault> {
-        self.load(source);
+        self.fault_code(&assemble(self.arch, self.lanes, source))
+    }
+
+    /// As [`Bed::fault`], of machine code.
+    pub fn fault_code(&mut self, code: &[u8]) -> Box<Fault> {
+        self.load_code(code);
         match self.resume() {
             Exit::Fault(fault) => fault,
-            other => panic!("{}: {source}: {other:?}", self.arch),
+            other => panic!("{}: {code:x?}: {other:?}", self.arch),
         }
     }
 }

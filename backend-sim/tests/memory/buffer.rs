@@ -284,11 +284,6 @@ fn loads_to_lds_place_the_lanes_side_by_side_from_m0_on() {
             "buffer_load_ushort v0, s[8:11], 0 offen offset:8 lds",
             2,
         ),
-        (
-            Arch::Gfx1100,
-            "buffer_load_lds_b32 v0, s[8:11], 0 offen offset:8",
-            0,
-        ),
     ];
     for (arch, source, kind) in cases {
         let (mut bed, at) = bed(arch, 0, 4096, RAW);

@@ -5,4 +5,8 @@
 
 mod bed;
 mod buffer;
+mod control;
+mod flat;
 mod formats;
+mod lds;
+mod scalar;
