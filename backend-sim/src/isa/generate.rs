@@ -219,7 +219,9 @@ impl Maker<'_> {
         if self.row.op.is_bitop3() {
             self.mods.bitop3 = self.rng.next_u32() as u8;
         }
-        let converts = ["v_cvt_scalef32", "v_cvt_sr_"].iter().any(|name| self.row.mnemonic.starts_with(name));
+        let converts = ["v_cvt_scalef32", "v_cvt_sr_"]
+            .iter()
+            .any(|name| self.row.mnemonic.starts_with(name));
         if converts {
             let whole = self.row.mnemonic.contains("pk32") || self.row.mnemonic.contains("pk16");
             self.mods.neg = if whole { 0 } else { self.mods.neg };
@@ -308,7 +310,9 @@ impl Maker<'_> {
 
     /// WMMA and SWMMAC.
     fn is_wave_matrix(&self) -> bool {
-        ["v_wmma", "v_swmmac"].iter().any(|name| self.row.mnemonic.starts_with(name))
+        ["v_wmma", "v_swmmac"]
+            .iter()
+            .any(|name| self.row.mnemonic.starts_with(name))
     }
 
     fn cache(&mut self, atomic: bool) {

@@ -14,6 +14,7 @@ use super::code::Page;
 use super::machine::Machine;
 use super::matrix::{self, Matrix};
 use super::microop::{Flow, MicroOp};
+use super::scaled::{self, Conversion};
 use super::valu::Level;
 use super::vector::VectorForm;
 use super::{buffer, ds, flat, lane, salu, smem};
@@ -28,6 +29,8 @@ pub(crate) enum Ext {
     Dual(alloc::boxed::Box<[MicroOp; 2]>),
     /// A matrix instruction.
     Matrix(alloc::boxed::Box<Matrix>),
+    /// A conversion with a scale.
+    Conversion(Conversion),
     /// No semantics.
     Unsupported(Unsupported),
 }
@@ -106,7 +109,9 @@ fn try_lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
         }
         Format::Smem => smem::lower(cx, inst),
         Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3p => {
-            let special = lane::lower(cx, inst).or_else(|| matrix::lower(cx, inst));
+            let special = lane::lower(cx, inst)
+                .or_else(|| matrix::lower(cx, inst))
+                .or_else(|| scaled::lower(cx, inst));
             special.unwrap_or_else(|| vector::lower(cx, inst))
         }
         Format::Vopd => vector::lower_dual(cx, inst),
@@ -169,6 +174,7 @@ pub fn supported(op: Op, arch: Arch) -> bool {
         | Format::Vopd => {
             lane::supported(op)
                 || matrix::supported(op)
+                || scaled::supported(op)
                 || super::valu::handler(op, Level::Baseline).is_some()
         }
         Format::Ds => ds::supported(op),

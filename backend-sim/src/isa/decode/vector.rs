@@ -401,7 +401,10 @@ fn scaled_matrix(cx: &Cx, prefix: u32, scales: u32) -> Option<Result<Inst, Decod
     let word = cx.words.at(2).ok()?;
     let takes_scales = word >> 23 == 0x1a7 && bit(word, 11);
     let marked = bits(word, 16, 7) | 0x80;
-    let op = cx.lookup(Format::Vop3p, marked).ok().filter(|_| takes_scales)?;
+    let op = cx
+        .lookup(Format::Vop3p, marked)
+        .ok()
+        .filter(|_| takes_scales)?;
     Some(cx.words.at(3).and_then(|high| {
         let mut inst = matrix(cx, op, word & !(15 << 11), high)?;
         inst.len = 16;

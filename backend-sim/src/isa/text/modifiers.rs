@@ -89,10 +89,13 @@ impl Text<'_> {
         }
         let row = self.row();
         // Old values of the destination count, lane masks do not where they are not written.
-        let old = row.operands().first().is_some_and(|o| o.dir == Dir::ReadWrite);
+        let old = row
+            .operands()
+            .first()
+            .is_some_and(|o| o.dir == Dir::ReadWrite);
         let lanes = matches!(row.op, Op::v_permlane16_b32 | Op::v_permlanex16_b32);
-        let unwritten = row.format == Format::Vopc
-            && (row.has(Field::CmpxDst) || self.inst.mods.dpp.is_some());
+        let unwritten =
+            row.format == Format::Vopc && (row.has(Field::CmpxDst) || self.inst.mods.dpp.is_some());
         let sources = match lanes {
             true => 2,
             false => row.op_sel_sources() + u8::from(old),
