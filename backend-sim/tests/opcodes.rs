@@ -66,9 +66,17 @@ fn words(arch: Arch) -> Vec<Vec<u32>> {
         if arch >= Arch::Gfx1201 {
             all.push(vec![0b110110 << 26 | op << 18, 0x0802_0406]);
             for segment in 0..3 {
-                all.push(vec![0b1110_1100 << 24 | segment << 24 | op << 14 | 124, 8 << 23 | 4, 2]);
+                all.push(vec![
+                    0b1110_1100 << 24 | segment << 24 | op << 14 | 124,
+                    8 << 23 | 4,
+                    2,
+                ]);
             }
-            all.push(vec![0b110001 << 26 | op << 14 | 124, 8 << 9 | 4 | 1 << 30, 2]);
+            all.push(vec![
+                0b110001 << 26 | op << 14 | 124,
+                8 << 9 | 4 | 1 << 30,
+                2,
+            ]);
             all.push(vec![0b110001 << 26 | op << 14 | 124, 8 << 9 | 4, 2]);
             if op < 64 {
                 all.push(vec![0b111101 << 26 | op << 13 | 2 << 6 | 4, 0x0e00_0000]);

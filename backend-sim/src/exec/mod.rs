@@ -7,7 +7,7 @@
 //! - `lower`: from a decoded instruction to a micro-op: a function and its operands in a cache line;
 //! - `run`: the loop over micro-ops;
 //! - `salu`, `smem`: scalar instructions;
-//! - `vector`, with `modifiers`, `dpp`, `lane`, `matrix` and the handlers of [`valu`]: vector instructions;
+//! - `vector`, with `modifiers`, `dpp`, `lane`, `matrix`, `scaled` and the handlers of [`valu`]: vector instructions;
 //! - `flat`, `ds`, `buffer`, on top of `fast`, `access` and `tlb`: memory instructions.
 //!
 //! A tier that compiles code would stand beside `code` and `run`: it needs the same [`Wave`],
@@ -43,6 +43,7 @@ mod rows;
 mod run;
 mod salu;
 mod scalars;
+mod scaled;
 mod shared;
 mod smem;
 #[cfg(test)]

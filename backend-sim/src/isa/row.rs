@@ -396,11 +396,7 @@ impl Row {
         if !arch.is_gfx11_plus() {
             return 0;
         }
-        match self.op {
-            // A pair of bytes.
-            Op::v_cvt_pk_f32_fp8 | Op::v_cvt_pk_f32_bf8 => 1,
-            _ => self.half_operands(),
-        }
+        self.half_operands()
     }
 
     /// The bits of OP_SEL that a VOP3 form has: 16-bit operands and results choose a half, some operations a byte. On
@@ -411,7 +407,6 @@ impl Row {
             Op::v_permlane16_b32 | Op::v_permlanex16_b32 => 3,
             Op::v_permlane16_swap_b32 | Op::v_permlane32_swap_b32 => 3,
             Op::v_cvt_f32_fp8 | Op::v_cvt_f32_bf8 if arch.is_gfx12_plus() => 3,
-            Op::v_cvt_pk_f32_fp8 | Op::v_cvt_pk_f32_bf8 if arch.is_gfx12_plus() => 1,
             Op::v_cvt_pk_fp8_f32 | Op::v_cvt_pk_bf8_f32 => 0xb,
             Op::v_cvt_sr_fp8_f32 | Op::v_cvt_sr_bf8_f32 if arch.is_gfx12_plus() => 0xc,
             Op::v_cvt_sr_fp8_f32 | Op::v_cvt_sr_bf8_f32 => 0xf,

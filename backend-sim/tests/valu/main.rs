@@ -9,6 +9,5 @@ mod coverage;
 mod division;
 mod harness;
 mod integer;
-mod matrix;
 mod packed;
 mod transcendental;

@@ -15,6 +15,7 @@ use super::machine::Machine;
 use super::matrix::{self, Matrix};
 use super::microop::{Flow, MicroOp};
 use super::scalars as at;
+use super::scaled::{self, Conversion};
 use super::valu::Level;
 use super::vector::VectorForm;
 use super::{buffer, ds, flat, lane, salu, smem};
@@ -33,6 +34,8 @@ pub(crate) enum Ext {
     Dual(alloc::boxed::Box<[MicroOp; 2]>),
     /// A matrix instruction.
     Matrix(alloc::boxed::Box<Matrix>),
+    /// A conversion with a scale.
+    Conversion(Conversion),
     /// No semantics.
     Unsupported(Unsupported),
 }
@@ -155,7 +158,9 @@ fn lower_plain(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
         }
         Format::Smem => smem::lower(cx, inst),
         Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3p => {
-            let special = lane::lower(cx, inst).or_else(|| matrix::lower(cx, inst));
+            let special = lane::lower(cx, inst)
+                .or_else(|| matrix::lower(cx, inst))
+                .or_else(|| scaled::lower(cx, inst));
             special.unwrap_or_else(|| vector::lower(cx, inst))
         }
         Format::Vopd => vector::lower_dual(cx, inst),

@@ -4,6 +4,7 @@
 
 mod control;
 mod lanes;
+mod matrix;
 mod memory;
 mod scalar;
 

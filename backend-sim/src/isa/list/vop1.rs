@@ -86,8 +86,10 @@ Vop1 {
     v_accvgpr_mov_b32          -     0x52   -     -     -     (acc:B32 aacc:B32) [is(Flags::SHORT_ONLY)];
     v_cvt_f32_fp8              -     0x54   -     -     0x6c  (d:F32 a:U32)      [on(ArchSet::GFX942_UP)];
     v_cvt_f32_bf8              -     0x55   -     -     0x6d  (d:F32 a:U32)      [on(ArchSet::GFX942_UP)];
-    v_cvt_pk_f32_fp8           -     0x56   -     -     0x6e  (d:PkF32 a:U32)    [on(ArchSet::GFX942_UP)];
-    v_cvt_pk_f32_bf8           -     0x57   -     -     0x6f  (d:PkF32 a:U32)    [on(ArchSet::GFX942_UP)];
+    v_cvt_pk_f32_fp8           -     0x56   -     -     -     (d:PkF32 a:U32)    [on(ArchSet::GFX942_UP)];
+    v_cvt_pk_f32_fp8_b16       -     -      -     -     0x6e  (d:PkF32 a:B16)    [gfx12("v_cvt_pk_f32_fp8")];
+    v_cvt_pk_f32_bf8           -     0x57   -     -     -     (d:PkF32 a:U32)    [on(ArchSet::GFX942_UP)];
+    v_cvt_pk_f32_bf8_b16       -     -      -     -     0x6f  (d:PkF32 a:B16)    [gfx12("v_cvt_pk_f32_bf8")];
 
     // since gfx950
     v_prng_b32                 -     0x58   -     -     -     (d:B32 a:B32)      [on(ArchSet::GFX950_UP)];

@@ -40,7 +40,10 @@ impl Text<'_> {
                 return self.smem_offset(f, operand);
             }
             // All 32 bits, also where 16 are used.
-            Field::Literal => self.plain(f, operand, Type::B32)?,
+            Field::Literal => match operand {
+                Operand::Literal(value) => write!(f, "{value:#x}")?,
+                other => self.plain(f, other, Type::B32)?,
+            },
             Field::Saddr | Field::Addr if operand == Operand::None => return f.write_str("off"),
             _ => self.plain(f, operand, desc.ty)?,
         }
@@ -220,30 +223,35 @@ fn registers(f: &mut Formatter<'_>, file: &str, first: u8, dwords: u8) -> fmt::R
     }
 }
 
-/// A literal that an inline constant could have named is written as that constant. 16-bit operands read, and
-/// show, the low half.
+/// A literal that an inline constant could have named is marked as one. 16-bit operands read, and show, the low half.
 fn literal(f: &mut Formatter<'_>, value: u32, ty: Type) -> fmt::Result {
     let half = ty.is_16();
-    let value = if half { value & 0xffff } else { value };
-    let number = if ty == Type::F16 {
-        i32::from(value as i16)
+    let read = if half { value & 0xffff } else { value };
+    if ty == Type::F64 {
+        // The high half of a double.
+        let same = |constant: &&InlineFloat| constant.f64_bits() == u64::from(value) << 32;
+        return match InlineFloat::ALL.iter().find(same) {
+            Some(constant) => f.write_str(inline_float(*constant, ty)),
+            None => write!(f, "{value:#x}"),
+        };
+    }
+    let number = if half {
+        i32::from(read as i16)
     } else {
-        value as i32
+        read as i32
     };
     let wide = ty.dwords(Lanes::W64) > 1;
-    if (-16..=64).contains(&number) && !(wide && number < 0) {
-        return write!(f, "{number}");
-    }
-    let same = |constant: &&InlineFloat| match ty {
+    let same = |constant: &InlineFloat| match ty {
         _ if wide => false,
-        Type::F16 => u32::from(constant.f16_bits()) == value,
-        Type::Bf16 => u32::from(constant.bf16_bits()) == value,
-        _ => !half && constant.f32_bits() == value,
+        Type::F16 => u32::from(constant.f16_bits()) == read,
+        Type::Bf16 => u32::from(constant.bf16_bits()) == read,
+        _ => !half && constant.f32_bits() == read,
     };
-    match InlineFloat::ALL.iter().find(same) {
-        Some(constant) => f.write_str(inline_float(*constant, ty)),
-        None => write!(f, "{value:#x}"),
+    let integer = (-16..=64).contains(&number) && !(wide && number < 0);
+    if integer || InlineFloat::ALL.iter().any(same) {
+        return write!(f, "lit({value:#x})");
     }
+    write!(f, "{read:#x}")
 }
 
 fn inline_float(constant: InlineFloat, ty: Type) -> &'static str {
