@@ -31,6 +31,7 @@ mod flat;
 mod format;
 mod gds;
 mod hwreg;
+mod image;
 mod lane;
 mod leveled;
 mod lower;

@@ -66,6 +66,7 @@ pub fn generate(arch: Arch, op: Op, rng: &mut Rng) -> Option<Inst> {
         mods: Mods::default(),
         // The literal of fmamk and its kin leaves no room for another.
         scalar: row.has(Field::Literal).then_some(Operand::Literal(0)),
+        scattered: false,
     };
     make.modifiers();
     let mut operands = [Operand::None; 8];
@@ -105,6 +106,7 @@ pub fn generate_dual(arch: Arch, rng: &mut Rng) -> Option<Inst> {
             rng: &mut *rng,
             mods: Mods::default(),
             scalar: None,
+            scattered: false,
         };
         for (slot, desc) in operands[first..].iter_mut().zip(op.row().operands()) {
             *slot = match make.operand(desc) {
@@ -139,6 +141,8 @@ struct Maker<'a> {
     mods: Mods,
     /// The scalar source that a vector instruction already has: it may have one.
     scalar: Option<Operand>,
+    /// An image instruction that names its address registers one by one.
+    scattered: bool,
 }
 
 impl Maker<'_> {
@@ -165,6 +169,7 @@ impl Maker<'_> {
             }
             Format::Flat | Format::Global | Format::Scratch => self.flat(),
             Format::Mubuf | Format::Mtbuf => self.buffer(),
+            Format::Mimg => self.image(),
             _ => {}
         }
     }
@@ -353,6 +358,32 @@ impl Maker<'_> {
         }
     }
 
+    fn image(&mut self) {
+        let gfx10 = self.arch.is_gfx10_plus();
+        let name = self.row.mnemonic;
+        let atomic = name.contains("_atomic_");
+        let packed = name.contains("_pck");
+        self.cache(atomic);
+        if atomic && self.rng.one_in(2) {
+            self.mods.cache.0 |= Cache::GLC;
+        }
+        let image = &mut self.mods.image;
+        image.dmask = match (atomic, name.contains("cmpswap")) {
+            (true, true) => [3, 15][self.rng.below(2) as usize],
+            (true, false) => [1, 3][self.rng.below(2) as usize],
+            _ => 1 + self.rng.below(15) as u8,
+        };
+        if gfx10 {
+            // No multisampled ones.
+            image.dim = Some(self.rng.below(6) as u8);
+        } else {
+            image.da = self.rng.one_in(4);
+        }
+        image.unorm = !self.arch.is_gfx12_plus() && self.rng.one_in(2);
+        image.a16 = gfx10 && self.rng.one_in(4);
+        image.d16 = !atomic && !packed && !name.contains("resinfo") && self.rng.one_in(4);
+    }
+
     fn buffer(&mut self) {
         self.mods.offset = self.rng.below(4096) as i32;
         self.mods.offen = self.rng.one_in(2);
@@ -470,6 +501,9 @@ impl Maker<'_> {
         match desc.field {
             Field::Dst | Field::Data if self.format == Format::Smem => self.sgpr(desc.ty),
             Field::Dst if !vector && is_scalar(self.format) => self.scalar_destination(desc.ty),
+            Field::Dst | Field::Data if self.format == Format::Mimg => {
+                self.vgpr(super::image::registers(self.mods.image.data_dwords()))
+            }
             Field::Dst if self.mods.lds => Operand::None,
             Field::Dst | Field::Data | Field::Data1 => self.vgpr(desc.ty),
             Field::ScalarDst => self.scalar_destination(desc.ty),
@@ -480,11 +514,7 @@ impl Maker<'_> {
             Field::Literal => Operand::Literal(self.literal()),
             Field::Imm(ImmKind::Offset) => Operand::None,
             Field::Imm(kind) => self.immediate(kind),
-            Field::Base | Field::Rsrc => self.sgpr(if desc.field == Field::Rsrc {
-                Type::B128
-            } else {
-                desc.ty
-            }),
+            Field::Base | Field::Rsrc => self.sgpr(desc.ty),
             Field::Soffset if self.format == Format::Smem => {
                 if self.mods.soffset_en || self.rng.one_in(2) {
                     if !self.mods.soffset_en && self.arch.is_gfx9() {
@@ -508,6 +538,21 @@ impl Maker<'_> {
                     (false, false) => Operand::None,
                     (true, true) => self.vgpr(Type::B64),
                     _ => self.vgpr(Type::B32),
+                }
+            }
+            Field::Addr if self.format == Format::Mimg => {
+                let count = self.mods.image.address_dwords(self.row.op);
+                let often = self.arch.is_gfx12_plus() || self.rng.one_in(2);
+                self.scattered = self.arch.is_gfx10_plus() && count > 1 && often;
+                let count = if self.scattered { 1 } else { count };
+                self.vgpr(super::image::registers(count))
+            }
+            Field::Nsa(n) => {
+                let count = self.mods.image.address_dwords(self.row.op);
+                if self.scattered && usize::from(n) < count {
+                    self.vgpr(Type::B32)
+                } else {
+                    Operand::None
                 }
             }
             Field::Addr => self.vgpr(desc.ty),

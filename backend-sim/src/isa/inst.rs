@@ -1,5 +1,6 @@
 //! A decoded instruction.
 
+use super::image::{Image, registers};
 use super::{Field, Lanes, Op, Operand, Type};
 
 /// One decoded instruction: what it does, on which operands, with which modifiers.
@@ -40,6 +41,11 @@ impl Inst {
                 Type::B64
             }
             (Format::Mubuf | Format::Mtbuf, Field::Addr) if self.mods.addr64 => Type::U64,
+            (Format::Mimg, Field::Dst | Field::Data) => {
+                registers(self.mods.image.data_dwords() + usize::from(self.mods.tfe))
+            }
+            (Format::Mimg, Field::Addr) if self.is_scattered() => Type::U32,
+            (Format::Mimg, Field::Addr) => registers(self.mods.image.address_dwords(self.op)),
             // The texture fault flag takes one register more.
             (Format::Mubuf | Format::Mtbuf, Field::Dst | Field::Data) if self.mods.tfe => {
                 match desc.ty.dwords(Lanes::W64) {
@@ -54,6 +60,13 @@ impl Inst {
             (Format::Vop3p, Field::Src1) if self.op.is_f8f6f4() => narrow_matrix(self.mods.blgp),
             _ => desc.ty,
         }
+    }
+
+    /// Whether an image instruction names its address registers one by one.
+    pub(super) fn is_scattered(&self) -> bool {
+        let mut operands = self.operands.iter().zip(self.op.row().operands());
+        operands
+            .any(|(operand, desc)| matches!(desc.field, Field::Nsa(_)) && *operand != Operand::None)
     }
 
     fn has_saddr(&self) -> bool {
@@ -111,6 +124,8 @@ pub enum Format {
     Mubuf,
     /// Typed buffer memory.
     Mtbuf,
+    /// Images.
+    Mimg,
 }
 
 impl Format {
@@ -123,7 +138,7 @@ impl Format {
     }
 
     /// The formats that have a list of instructions, in its order. VOPD pairs instructions of other lists.
-    pub const LISTS: [Format; 17] = [
+    pub const LISTS: [Format; 18] = [
         Format::Sop1,
         Format::Sop2,
         Format::Sopk,
@@ -141,6 +156,7 @@ impl Format {
         Format::Scratch,
         Format::Mubuf,
         Format::Mtbuf,
+        Format::Mimg,
     ];
 }
 
@@ -179,6 +195,8 @@ pub struct Mods {
     pub addr64: bool,
     /// DS: global data share.
     pub gds: bool,
+    /// Images.
+    pub image: Image,
     /// Typed buffer: gfx9 dfmt in bits 0 to 3 and nfmt in bits 4 to 6; the 7-bit format since gfx10.
     pub fmt: u8,
     /// SMEM (gfx9): the offset is the sum of a register and a number.

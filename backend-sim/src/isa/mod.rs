@@ -9,6 +9,7 @@ mod buffer_format;
 mod decode;
 mod encode;
 mod generate;
+mod image;
 mod inst;
 #[macro_use]
 mod list;
@@ -26,6 +27,8 @@ pub use buffer_format::{BufferFormat, DataFormat, NumberFormat, buffer_format};
 pub use decode::{DecodeError, decode};
 pub use encode::{EncodeError, Encoded, encode};
 pub use generate::{Rng, generate, generate_dual};
+pub use image::Image;
+pub(crate) use image::has_level;
 pub use inst::{Cache, Dpp, DppCtrl, Format, Inst, Mods, Sdwa, Select, Unused};
 pub use op::Op;
 pub use operand::{InlineFloat, Operand};

@@ -116,8 +116,10 @@ pub enum Field {
     Ret,
     /// FLAT: SADDR.
     Saddr,
-    /// Buffers: SRSRC.
+    /// Buffers and images: SRSRC.
     Rsrc,
+    /// Images: a further address register (1 to 3), where they are named one by one.
+    Nsa(u8),
 }
 
 /// What an immediate field means, which is also how assembly writes it.
@@ -516,6 +518,9 @@ pub(super) mod field {
         ret     Field::Ret,       Write;
         saddr   Field::Saddr,     Read;
         rsrc    Field::Rsrc,      Read;
+        nsa1    Field::Nsa(1),    Read;
+        nsa2    Field::Nsa(2),    Read;
+        nsa3    Field::Nsa(3),    Read;
         hex     Field::Imm(ImmKind::Hex),      Read;
         dec     Field::Imm(ImmKind::Dec),      Read;
         opt     Field::Imm(ImmKind::Optional), Read;

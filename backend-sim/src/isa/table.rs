@@ -24,6 +24,7 @@ pub(super) struct Table {
     scratch: [u16; 256],
     mubuf: [u16; 256],
     mtbuf: [u16; 256],
+    mimg: [u16; 256],
 }
 
 static TABLES: [Table; Arch::ALL.len()] = {
@@ -76,6 +77,7 @@ impl Table {
             scratch: [NONE; 256],
             mubuf: [NONE; 256],
             mtbuf: [NONE; 256],
+            mimg: [NONE; 256],
         }
     }
 
@@ -108,6 +110,7 @@ impl Table {
                     Format::Scratch => &mut table.scratch,
                     Format::Mubuf => &mut table.mubuf,
                     Format::Mtbuf => &mut table.mtbuf,
+                    Format::Mimg => &mut table.mimg,
                     Format::Vopd => panic!("VOPD has a list of its own"),
                 };
                 assert!(slots[opcode as usize] == NONE, "two rows claim one opcode");
@@ -138,6 +141,7 @@ pub(super) fn lookup(arch: Arch, format: Format, opcode: u32) -> Option<Op> {
         Format::Scratch => &table.scratch,
         Format::Mubuf => &table.mubuf,
         Format::Mtbuf => &table.mtbuf,
+        Format::Mimg => &table.mimg,
         Format::Vopd => return None,
     };
     let index = *slots.get(opcode as usize)?;

@@ -8,5 +8,6 @@ mod buffer;
 mod control;
 mod flat;
 mod formats;
+mod image;
 mod lds;
 mod scalar;

@@ -18,7 +18,7 @@ use super::scalars as at;
 use super::scaled::{self, Conversion};
 use super::valu::Level;
 use super::vector::VectorForm;
-use super::{buffer, ds, flat, lane, salu, smem};
+use super::{buffer, ds, flat, image, lane, salu, smem};
 use crate::isa::{Arch, Format, Inst, Operand};
 
 /// What a micro-op has no room for.
@@ -167,6 +167,7 @@ fn lower_plain(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
         Format::Ds => ds::lower(cx, inst),
         Format::Flat | Format::Global | Format::Scratch => flat::lower(cx, inst),
         Format::Mubuf | Format::Mtbuf => buffer::lower(cx, inst),
+        Format::Mimg => image::lower(cx, inst),
     }
 }
 

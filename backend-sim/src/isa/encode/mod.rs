@@ -1,5 +1,6 @@
 //! Instructions to bytes: the inverse of [`decode`](super::decode()).
 
+mod image;
 mod memory;
 mod scalar;
 mod source;
@@ -122,6 +123,7 @@ pub fn encode(arch: Arch, inst: &Inst) -> Result<Encoded, EncodeError> {
         Format::Flat | Format::Global | Format::Scratch => memory::flat(&cx),
         Format::Mubuf | Format::Mtbuf if arch.is_gfx12_plus() => memory::buffer_gfx12(&cx),
         Format::Mubuf | Format::Mtbuf => memory::buffer(&cx),
+        Format::Mimg => image::image(&cx),
     }
 }
 

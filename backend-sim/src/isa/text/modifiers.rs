@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Formatter};
 
+use super::super::image::DIMENSIONS;
 use super::super::row::Flags;
 use super::super::{Cache, Dir, Dpp, DppCtrl, Field, Format, Op, Select, Unused};
 use super::{Text, imm};
@@ -28,6 +29,7 @@ impl Text<'_> {
                 flag(f, self.inst.mods.lds, " lds")
             }
             Format::Mubuf | Format::Mtbuf => self.buffer(f),
+            Format::Mimg => self.image(f),
             _ => Ok(()),
         }
     }
@@ -243,6 +245,24 @@ impl Text<'_> {
             write!(f, " offset:{}", mods.offset)?;
         }
         flag(f, mods.gds, " gds")
+    }
+
+    fn image(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (mods, image) = (&self.inst.mods, &self.inst.mods.image);
+        if image.dmask != 0 {
+            write!(f, " dmask:{:#x}", image.dmask)?;
+        }
+        if let Some(dim) = image.dim {
+            write!(f, " dim:SQ_RSRC_IMG_{}", DIMENSIONS[usize::from(dim & 7)])?;
+        }
+        flag(f, image.unorm, " unorm")?;
+        self.cache(f)?;
+        flag(f, image.r128, " r128")?;
+        flag(f, image.a16, " a16")?;
+        flag(f, mods.tfe, " tfe")?;
+        flag(f, image.lwe, " lwe")?;
+        flag(f, image.da, " da")?;
+        flag(f, image.d16, " d16")
     }
 
     fn buffer(&self, f: &mut Formatter<'_>) -> fmt::Result {
