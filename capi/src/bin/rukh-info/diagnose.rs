@@ -45,7 +45,7 @@ pub fn open_error(error: &OpenError, system: &System) -> Finding {
             "not-a-kfd",
             format!("{KFD} does not know the ioctl {name}: it is not the amdgpu driver's device"),
         )
-        .advise(format!("a file of that name was made by hand: remove it, then: modprobe amdgpu")),
+        .advise("a file of that name was made by hand: remove it, then: modprobe amdgpu"),
         OpenError::Port(PortError::Ioctl { name, errno: errno @ (EPERM | EACCES) }) => Finding::new(
             "ioctl-refused",
             format!("{KFD} can be opened, but its ioctl {name} is refused (errno {errno})"),
