@@ -16,6 +16,7 @@ use rukh_core::backend::{
     AgentId, AgentInfo, AgentKind, CacheKind, GpuInfo, HeapKind, LinkKind, SkipReason, Topology,
 };
 use rukh_core::isa::Isa;
+use rukh_core::mem::{PoolFlags, Segment, pools_of};
 use std::collections::BTreeMap;
 
 /// The agent of a node; of several, the GPU.
@@ -80,8 +81,24 @@ fn figure(backend: &impl Topology, id: AgentId, info: &AgentInfo, key: &str) -> 
             });
             (bytes >> 10).to_string()
         }
+        "pools" => pools(backend, id, info),
         other => panic!("{other} is no figure"),
     }
+}
+
+/// The runtime's pools over the agent's banks.
+fn pools(backend: &impl Topology, id: AgentId, info: &AgentInfo) -> String {
+    let mut banks = Vec::new();
+    backend.memory_banks(id, &mut |bank| banks.push(*bank));
+    let pools = pools_of(id, &info.kind, &banks, 4096, 0, 0);
+    let names = pools.iter().map(|pool| match pool.flags {
+        PoolFlags::COARSE => "coarse",
+        PoolFlags::EXTENDED_FINE => "extended",
+        PoolFlags::FINE => "fine",
+        _ if pool.segment == Segment::Group => "group",
+        _ => "?",
+    });
+    names.collect::<Vec<_>>().join(",")
 }
 
 fn link_name(kind: LinkKind) -> &'static str {
