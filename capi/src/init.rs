@@ -28,6 +28,7 @@ fn explain(error: &ChoiceError) -> Status {
 fn start() -> Result<Arc<State>> {
     let value = std::env::var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned());
     let backend = Choice::parse(value.as_deref())
+        .inspect(say_unused)
         .and_then(|choice| choice.open())
         .map_err(|error| explain(&error))?;
     say_skipped(&*backend);
@@ -38,6 +39,20 @@ fn start() -> Result<Arc<State>> {
     let state = State::new(runtime);
     event::attach(&state);
     Ok(state)
+}
+
+/// Says that a recording was asked for where there is nothing to record.
+fn say_unused(choice: &Choice) {
+    let trace = std::env::var_os(driver::TRACE_VARIABLE).filter(|value| !value.is_empty());
+    if let (Choice::Sim(_), Some(value)) = (choice, trace) {
+        diag::say(format_args!(
+            "hsa_init: {}={} records nothing: {VARIABLE} asks for the software GPU itself; to record its driver, set \
+             {VARIABLE}=kfd and {}=PROFILE",
+            driver::TRACE_VARIABLE,
+            value.display(),
+            driver::KFD_VARIABLE
+        ));
+    }
 }
 
 /// Says, once in a process, which GPUs are left out while others can be used.

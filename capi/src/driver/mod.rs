@@ -14,10 +14,12 @@
 
 mod deny;
 
+use crate::diag;
 use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
 use deny::Deny;
 use rukh_backend_linux_kfd::sys::{FileSink, LinuxPort};
-use rukh_backend_linux_kfd::trace::{ParseError, ReplayPort, TracePort};
+use rukh_backend_linux_kfd::trace::{ParseError, ReplayPort, TracePort, TraceSink};
 use rukh_backend_sim::SimConfig;
 use rukh_backend_sim::kfd::{FaceError, KfdFace};
 use rukh_core::kfd::{KfdPort, PortError};
@@ -192,7 +194,32 @@ impl Driver {
             file.push_str(&format!(".{process}"));
         }
         let sink = FileSink::create(&file).map_err(DriverError::CannotRecord)?;
-        Ok(Box::new(TracePort::new(port, sink)))
+        let recording = Recording {
+            sink,
+            file,
+            told: AtomicBool::new(false),
+        };
+        Ok(Box::new(TracePort::new(port, recording)))
+    }
+}
+
+/// A file that says so, once, when it cannot be written any more: what it records goes on.
+struct Recording {
+    sink: FileSink,
+    file: String,
+    told: AtomicBool,
+}
+
+impl TraceSink for Recording {
+    fn line(&self, line: &str) {
+        self.sink.line(line);
+        let errno = self.sink.errno();
+        if errno != 0 && !self.told.swap(true, Ordering::Relaxed) {
+            diag::say(format_args!(
+                "{TRACE_VARIABLE}: the recording {} is not whole: writing it failed (errno {errno})",
+                self.file
+            ));
+        }
     }
 }
 
