@@ -394,7 +394,7 @@ impl Row {
 
     /// The operands (as [`Row::half_operands`] counts them) that a short encoding names half registers by: since gfx11
     /// the top bit of their register numbers says which half.
-    pub(super) fn short_halves(&self, arch: Arch) -> u8 {
+    pub(crate) fn short_halves(&self, arch: Arch) -> u8 {
         if !arch.is_gfx11_plus() {
             return 0;
         }

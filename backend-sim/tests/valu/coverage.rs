@@ -1,8 +1,8 @@
 //! Which vector operations have semantics.
 
-use rukh_backend_sim::exec::supported;
 use rukh_backend_sim::exec::valu::{Level, handler};
-use rukh_backend_sim::isa::{Arch, Code, Op};
+use rukh_backend_sim::exec::{check, supported};
+use rukh_backend_sim::isa::{Arch, Code, Op, Rng, generate, generate_dual};
 
 /// Vector operations without semantics: what screen partitions are is the business of graphics.
 const UNSUPPORTED: &[Op] = &[Op::v_screen_partition_4se_b32];
@@ -27,4 +27,40 @@ fn handlers_are_for_vector_operations_and_exist_at_every_level() {
         assert!(!here || format!("{op:?}").starts_with("v_"), "{op:?}");
         assert_eq!(here, handler(op, Level::Avx2Fma).is_some(), "{op:?}");
     }
+}
+
+#[test]
+fn every_form_of_every_vector_operation_is_executed() {
+    let mut refused = Vec::new();
+    for arch in Arch::ALL {
+        let mut rng = Rng::new(7);
+        for &op in Op::ALL {
+            if !format!("{op:?}").starts_with("v_") || UNSUPPORTED.contains(&op) {
+                continue;
+            }
+            for _ in 0..100 {
+                let Some(inst) = generate(arch, op, &mut rng) else {
+                    break;
+                };
+                if let Err(what) = check(arch, &inst) {
+                    refused.push(format!("{op:?} on {arch}: {what} in {inst:?}"));
+                    break;
+                }
+            }
+        }
+        for _ in 0..5000 {
+            let Some(inst) = generate_dual(arch, &mut rng) else {
+                break;
+            };
+            if let Err(what) = check(arch, &inst) {
+                refused.push(format!("a pair on {arch}: {what} in {inst:?}"));
+            }
+        }
+    }
+    assert!(
+        refused.is_empty(),
+        "{}: {:#?}",
+        refused.len(),
+        &refused[..refused.len().min(10)]
+    );
 }

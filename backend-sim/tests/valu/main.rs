@@ -9,5 +9,6 @@ mod coverage;
 mod division;
 mod harness;
 mod integer;
+mod narrow;
 mod packed;
 mod transcendental;

@@ -265,6 +265,14 @@ fn source_form(inst: &Inst, mods: &Mods, i: usize, ty: Type) -> SrcForm {
     let bit = |bits: u8| bits >> i & 1 != 0;
     let mut form = SrcForm::plain(rows(ty));
     let (neg, abs) = (bit(mods.neg), bit(mods.abs));
+    // An accumulation's old value is the half of the destination that the result goes to.
+    let descs = inst.op.row().operands();
+    let accumulates = descs.first().is_some_and(|d| d.dir == Dir::ReadWrite);
+    let half = if accumulates && i + 1 == descs.len() {
+        3
+    } else {
+        i
+    };
     if inst.format == Format::Vop3p {
         if is_mix(inst.op) {
             if bit(mods.op_sel_hi) {
@@ -322,7 +330,7 @@ fn source_form(inst: &Inst, mods: &Mods, i: usize, ty: Type) -> SrcForm {
         if let Some(select) = select {
             form.pick = Pick::sdwa(select, bit(sdwa.sext));
         }
-    } else if ty.is_16() && bit(mods.op_sel) {
+    } else if ty.is_16() && mods.op_sel >> half & 1 != 0 {
         form.pick = Pick::High;
     } else if matches!(inst.op, Op::v_cvt_f32_fp8 | Op::v_cvt_f32_bf8) && mods.op_sel & 3 != 0 {
         // The bits of the byte's number are stored in reverse.

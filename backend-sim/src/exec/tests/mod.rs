@@ -6,6 +6,7 @@ mod control;
 mod lanes;
 mod matrix;
 mod memory;
+mod narrow;
 mod scalar;
 
 use alloc::sync::Arc;
