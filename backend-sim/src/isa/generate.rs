@@ -252,8 +252,6 @@ impl Maker<'_> {
         let old = row.format != Format::Vop3
             || !(row.has(Field::Src2) || row.mnemonic.contains("pk") || row.op == Op::v_add_i16);
         match row.op {
-            // LLVM takes it for a whole-register operation.
-            Op::v_cndmask_b16 => 0,
             _ if halves && old && !self.arch.is_gfx11_plus() => 0,
             _ if halves => row.selectable(self.arch) & row.half_operands(),
             _ => row.selectable(self.arch) & !row.packed_halves(),

@@ -407,6 +407,7 @@ impl Row {
         match self.op {
             // Here the bits say what becomes of inactive and out-of-range lanes.
             Op::v_permlane16_b32 | Op::v_permlanex16_b32 => 3,
+            Op::v_permlane16_var_b32 | Op::v_permlanex16_var_b32 => 3,
             Op::v_permlane16_swap_b32 | Op::v_permlane32_swap_b32 => 3,
             Op::v_cvt_f32_fp8 | Op::v_cvt_f32_bf8 if arch.is_gfx12_plus() => 3,
             Op::v_cvt_pk_fp8_f32 | Op::v_cvt_pk_bf8_f32 => 0xb,

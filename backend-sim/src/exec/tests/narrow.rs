@@ -45,13 +45,12 @@ fn run_one(
 fn plain(arch: Arch, op: Op, mods: Mods) -> Inst {
     let mut inst = generate(arch, op, &mut Rng::new(1)).expect("the processor has it");
     inst.mods = mods;
-    let mut next = 0;
     for (slot, desc) in inst.operands.iter_mut().zip(op.row().operands()) {
-        *slot = Operand::Vgpr(if desc.field == Field::Dst {
-            DST
-        } else {
-            next += 1;
-            SOURCES[next - 1]
+        *slot = Operand::Vgpr(match desc.field {
+            Field::Src0 => SOURCES[0],
+            Field::Src1 => SOURCES[1],
+            Field::Src2 => SOURCES[2],
+            _ => DST,
         });
     }
     inst

@@ -182,9 +182,9 @@ Vop3p {
     v_swmmac_f32_16x16x32_bf8_bf8 -     -      -     -     0x5a  (m:W256 a:W64 b:W128 c:B32);
     v_pk_minimum_f16              -     -      -     -     0x1d  (d:PkF16 a:PkF16 b:PkF16);
     v_pk_maximum_f16              -     -      -     -     0x1e  (d:PkF16 a:PkF16 b:PkF16);
-    v_dot4_f32_fp8_bf8            -     -      -     -     0x24  (d:F32 a:B32 b:B32 c:F32);
-    v_dot4_f32_bf8_fp8            -     -      -     -     0x25  (d:F32 a:B32 b:B32 c:F32);
-    v_dot4_f32_fp8_fp8            -     -      -     -     0x26  (d:F32 a:B32 b:B32 c:F32);
-    v_dot4_f32_bf8_bf8            -     -      -     -     0x27  (d:F32 a:B32 b:B32 c:F32);
+    v_dot4_f32_fp8_bf8            -     -      -     -     0x24  (d:F32 a:B32 b:B32 c:F32)         [is(Flags::PACKED_DPP)];
+    v_dot4_f32_bf8_fp8            -     -      -     -     0x25  (d:F32 a:B32 b:B32 c:F32)         [is(Flags::PACKED_DPP)];
+    v_dot4_f32_fp8_fp8            -     -      -     -     0x26  (d:F32 a:B32 b:B32 c:F32)         [is(Flags::PACKED_DPP)];
+    v_dot4_f32_bf8_bf8            -     -      -     -     0x27  (d:F32 a:B32 b:B32 c:F32)         [is(Flags::PACKED_DPP)];
 } } };
 }

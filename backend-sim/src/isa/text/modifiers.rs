@@ -95,7 +95,8 @@ impl Text<'_> {
             .operands()
             .first()
             .is_some_and(|o| o.dir == Dir::ReadWrite);
-        let lanes = matches!(row.op, Op::v_permlane16_b32 | Op::v_permlanex16_b32);
+        let lanes =
+            row.mnemonic.starts_with("v_permlane16_") || row.mnemonic.starts_with("v_permlanex16_");
         let unwritten =
             row.format == Format::Vopc && (row.has(Field::CmpxDst) || self.inst.mods.dpp.is_some());
         let sources = match lanes {

@@ -53,8 +53,6 @@ impl Text<'_> {
     /// The half of a register that an operand is, where assembly writes it with the register: since gfx11.
     fn half(&self, f: &mut Formatter<'_>, operand: Operand, bit: u8) -> fmt::Result {
         let halves = match self.row().op {
-            // LLVM writes whole registers.
-            Op::v_cndmask_b16 => 0,
             Op::v_cvt_pk_fp8_f32 | Op::v_cvt_pk_bf8_f32 => 8,
             _ if !self.inst.format.is_vop() => 0,
             _ => self.row().short_halves(self.arch),
@@ -106,6 +104,11 @@ impl Text<'_> {
         f.write_str(close)
     }
 
+    /// Whether LLVM takes an integer source for a float of half precision.
+    fn has_float_format(&self) -> bool {
+        self.row().mnemonic.contains("_class_f16") || self.row().op == Op::v_ldexp_f16
+    }
+
     fn is_sop1(&self) -> bool {
         self.inst.format == Format::Sop1
     }
@@ -150,7 +153,9 @@ impl Text<'_> {
             Operand::Int(n) => write!(f, "{n}"),
             // 16-bit integers have no fractions: the bits are shown.
             Operand::Float(constant)
-                if matches!(ty, Type::U16 | Type::I16 | Type::B16) && !self.is_sop1() =>
+                if matches!(ty, Type::U16 | Type::I16 | Type::B16)
+                    && !self.is_sop1()
+                    && !self.has_float_format() =>
             {
                 write!(f, "{:#x}", constant.f16_bits())
             }
@@ -195,7 +200,7 @@ impl Text<'_> {
             return hex(f, offset);
         }
         self.plain(f, register, Type::U32)?;
-        if offset != 0 || self.inst.mods.soffset_en {
+        if offset != 0 || self.inst.mods.soffset_en || self.arch.is_gfx12_plus() {
             f.write_str(" offset:")?;
             hex(f, offset)?;
         }
