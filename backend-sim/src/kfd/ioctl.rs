@@ -19,9 +19,6 @@ use rukh_core::kfd::uapi::{
 use rustix::time::{ClockId, clock_gettime};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The interface's version.
-const VERSION: (u32, u32) = (1, 17);
-
 /// Most elements of an array that the kernel finds memory for.
 const MOST: u32 = 1 << 16;
 
@@ -131,7 +128,7 @@ impl KfdFace {
             return unsafe { super::drm::ioctl(&self.gpus[gpu], request, argument) };
         }
         let nr = request as u8;
-        if !(0x01..=0x26).contains(&nr) {
+        if !(0x01..=self.interface.last_ioctl()).contains(&nr) {
             return Err(ENOTTY);
         }
         let size = (request >> 16 & 0x3fff) as usize;
@@ -146,7 +143,7 @@ impl KfdFace {
         use Way::{Both, In, Out};
         match nr {
             0x01 => with(argument, Out, |a: &mut GetVersion| {
-                (a.major_version, a.minor_version) = VERSION;
+                (a.major_version, a.minor_version) = self.interface.version();
                 Ok(())
             }),
             0x02 => with(argument, Both, |a: &mut CreateQueue| self.create_queue(a)),
@@ -219,6 +216,10 @@ impl KfdFace {
             }),
             0x1c => with(argument, Both, |_: &mut GetDmabufInfo| Err(EINVAL)),
             0x1d => with(argument, Both, |a: &mut ImportDmabuf| {
+                // The file first, then the GPU; later kernels the other way round.
+                if !self.interface.since(12) && a.dmabuf_fd.cast_signed() < 0 {
+                    return Err(EBADF);
+                }
                 self.gpu(a.gpu_id)?;
                 Err(EOPNOTSUPP)
             }),
@@ -308,6 +309,10 @@ impl KfdFace {
         // SAFETY: by the caller's promise.
         let mut list: Vec<EventData> = unsafe { read_array(a.events_ptr, a.num_events) }?;
         let all = a.wait_for_all != 0;
+        if !self.interface.since(14) {
+            // No ages: what the client says of them is not read.
+            list.iter_mut().for_each(|data| data.data[0] = 0);
+        }
         a.wait_result = self.shared.events.wait(&mut list, all, a.timeout)?;
         // SAFETY: as above.
         unsafe { write_array(a.events_ptr, &list) }

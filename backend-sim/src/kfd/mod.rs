@@ -2,7 +2,7 @@
 //!
 //! [`KfdFace`] is a [`KfdPort`]: it opens `/dev/kfd` and the render nodes, answers their ioctls errno for errno, maps what they
 //! map, and shows the topology's files. `KfdBackend<KfdFace>` drives the software GPU as it would drive a real one. Of two
-//! views on a question the kernel's counts (interface 1.17, Linux 6.12).
+//! views on a question the kernel's counts (interface 1.17, Linux 6.12; see [`Interface`] for others).
 //!
 //! In the order in which a client meets them: `topology`, `ioctl` (dispatcher and queries), `memory`, `events`, `queues`;
 //! `interrupts` is the way back.
@@ -22,6 +22,7 @@ mod drm;
 mod errno;
 mod events;
 mod gpu;
+mod interface;
 mod interrupts;
 mod ioctl;
 mod memory;
@@ -41,6 +42,7 @@ use alloc::vec::Vec;
 use core::ptr::NonNull;
 use errno::{EBADF, EFBIG, EINVAL, EIO, ENOENT};
 use gpu::{DOORBELL_BYTES, FaceGpu};
+pub use interface::Interface;
 use interrupts::Shared;
 use process::{File, Process};
 use rukh_core::kfd::{KfdFile, KfdPort, Mapping, PortError, Protection};
@@ -69,6 +71,7 @@ pub struct KfdFace {
     shared: Arc<Shared>,
     memory: OsMemory,
     gpus: Vec<FaceGpu>,
+    interface: Interface,
     // Taken before the locks of `shared`; never while waiting for an event.
     process: Mutex<Process>,
 }
@@ -106,7 +109,15 @@ impl KfdFace {
             process: Mutex::new(Process::new(gpus.len())),
             memory,
             gpus,
+            interface: Interface::default(),
         })
+    }
+
+    /// The same machine with the interface of another kernel.
+    #[must_use]
+    pub fn with_interface(mut self, interface: Interface) -> Self {
+        self.interface = interface;
+        self
     }
 
     /// A machine with the GPUs of a list such as `gfx90a,gfx1100`.

@@ -98,7 +98,7 @@ impl KfdFace {
         if process.gpus[index].render.is_none() {
             return Err(ENODEV);
         }
-        let objects = buffers(process, gpu, a)?;
+        let objects = buffers(process, gpu, a, self.interface.since(17))?;
         let id = (0..MAX_QUEUES)
             .find(|id| !process.queues.contains_key(id))
             .ok_or(ENOSPC)?;
@@ -247,8 +247,14 @@ impl KfdFace {
     }
 }
 
-/// The buffers of a queue, each of which has to be one mapping.
-fn buffers(process: &mut Process, gpu: &FaceGpu, a: &CreateQueue) -> Result<Vec<u64>, i32> {
+/// The buffers of a queue, each of which has to be one mapping. Whether those that waves are saved to have the right sizes
+/// is checked by kernels since 6.12.
+fn buffers(
+    process: &mut Process,
+    gpu: &FaceGpu,
+    a: &CreateQueue,
+    check_sizes: bool,
+) -> Result<Vec<u64>, i32> {
     let mut found = Vec::new();
     let mut want = |address: u64, size: u64, kernel_pages: bool| {
         let (handle, object) = process.mapped_at(gpu.bit(), address).ok_or(EINVAL)?;
@@ -265,6 +271,9 @@ fn buffers(process: &mut Process, gpu: &FaceGpu, a: &CreateQueue) -> Result<Vec<
     want(page(a.write_pointer_address), PAGE_SIZE, gpu.has_mes())?;
     want(page(a.read_pointer_address), PAGE_SIZE, false)?;
     want(a.ring_base_address, u64::from(a.ring_size), false)?;
+    if !check_sizes {
+        return Ok(found);
+    }
     let sizes = gpu.sizes;
     if a.eop_buffer_address != 0 {
         if a.eop_buffer_size != sizes.end_of_pipe {

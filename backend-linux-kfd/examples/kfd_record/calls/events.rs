@@ -1,12 +1,13 @@
 //! The event page, and all that is done with events.
 
-use crate::EVENTS;
-use crate::replay::{Replay, destroy, name, set};
-use rukh_core::kfd::Protection;
+use super::replay::{Replay, destroy, name, set, wait};
+use super::{EVENTS, NO_PRIVATE, NO_SIGNALS, mapped};
 use rukh_core::kfd::uapi::*;
+use rukh_core::kfd::{KfdPort, Protection};
+use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-pub fn events(r: &mut Replay<'_>) {
+pub fn events<P: KfdPort>(r: &mut Replay<'_, P>) {
     r.create(
         "CREATE_EVENT signal page_offset=0x1234 (dGPU pg)",
         0,
@@ -24,36 +25,7 @@ pub fn events(r: &mut Replay<'_>) {
         }
     }
     let e3 = r.create("CREATE_EVENT signal node_id=77", 0, false, 0, 77);
-    let page = r.map(
-        "mmap EVENTS 32768 RW SHARED",
-        EVENTS,
-        32768,
-        Protection::ReadWrite,
-    );
-    // SAFETY: the page is mapped for so many words, and nobody writes it now.
-    let slots = unsafe { page.unwrap().cast::<[u64; 4096]>().as_ref() };
-    assert!(slots.iter().all(|slot| *slot == u64::MAX));
-    r.map("mmap EVENTS 2nd time", EVENTS, 32768, Protection::ReadWrite);
-    r.map(
-        "mmap EVENTS 4096 (short)",
-        EVENTS,
-        4096,
-        Protection::ReadWrite,
-    );
-    r.map(
-        "mmap EVENTS 65536 (long)",
-        EVENTS,
-        65536,
-        Protection::ReadWrite,
-    );
-    r.map("mmap EVENTS PROT_READ", EVENTS, 32768, Protection::Read);
-    // As many bytes as are left of the page: that is how many slots there are from then on.
-    r.map(
-        "mmap EVENTS off+4096",
-        EVENTS | 4096,
-        28672,
-        Protection::ReadWrite,
-    );
+    let page = event_page(r);
     r.create(
         "CREATE_EVENT page_offset!=0 after page exists",
         0,
@@ -65,11 +37,15 @@ pub fn events(r: &mut Replay<'_>) {
     r.wait("WAIT 1 unsignaled timeout=0", &[e1], false, 0);
     let begun = Instant::now();
     r.wait("WAIT 1 unsignaled timeout=20", &[e1], false, 20);
-    assert!(begun.elapsed() >= Duration::from_millis(20));
+    r.check(
+        begun.elapsed() >= Duration::from_millis(20),
+        "a wait lasts its time",
+    );
     r.wait("WAIT num_events=0 timeout=20", &[], true, 20);
     r.wait("WAIT num_events=0 all=0 timeout=20", &[], false, 20);
     r.set("SET_EVENT e1", e1);
-    assert_eq!(slots[e1 as usize], u64::MAX, "the slot is the device's");
+    let slot = slot(page, e1 as usize);
+    r.line(&format!("   slot e1 after SET = {slot:x}"));
     r.wait("WAIT e1 set timeout=0", &[e1], false, 0);
     r.wait("WAIT e1 again (manual reset)", &[e1], false, 0);
     r.set("SET_EVENT e1 again", e1);
@@ -144,6 +120,7 @@ pub fn events(r: &mut Replay<'_>) {
         200,
         |f, k| destroy(f, k, e5),
     );
+    signals(r, e1);
     r.set("SET id=0", 0);
     r.set("SET id=0x4242", 0x4242);
     r.reset("RESET id=0x4242", 0x4242);
@@ -167,6 +144,7 @@ pub fn events(r: &mut Replay<'_>) {
     );
 
     let mut more = Vec::new();
+    let begun = Instant::now();
     let errno = loop {
         let mut a = CreateEvent::default();
         match r.call(&mut a) {
@@ -174,12 +152,106 @@ pub fn events(r: &mut Replay<'_>) {
             Err(errno) => break errno,
         }
     };
-    let answer = format!("created {} more, then errno={}", more.len(), name(errno));
-    r.said("signal events until failure:", &answer);
+    let each = begun.elapsed().as_secs_f64() * 1e6 / more.len().max(1) as f64;
+    let (count, errno) = (more.len(), name(errno));
+    r.line(&format!(
+        "signal events until failure: created {count} more, then errno={errno} ({each:.1} us each)"
+    ));
     r.create("CREATE MEMORY when signal slots full", 8, false, 0, 0);
     more.extend([e1, e2, of_type_5]);
     for id in more {
-        destroy(r.face, r.file, id);
+        destroy(r.port, r.file, id);
     }
     r.create("re-CREATE after mass destroy", 0, false, 0, 0);
+    speed(r);
+}
+
+/// The words of a page that is mapped.
+fn slot(page: Option<NonNull<u8>>, index: usize) -> u64 {
+    let Some(page) = page else { return 0 };
+    // SAFETY: the page was mapped with 4096 words; devices write them, and so does this test.
+    unsafe { page.cast::<u64>().add(index).read_volatile() }
+}
+
+fn event_page<P: KfdPort>(r: &mut Replay<'_, P>) -> Option<NonNull<u8>> {
+    let both = Protection::ReadWrite;
+    let page = r.map("mmap EVENTS 32768 RW SHARED", EVENTS, 32768, both);
+    let words: Vec<u64> = (0..4096).map(|index| slot(page, index)).collect();
+    r.check(
+        words.iter().all(|word| *word == u64::MAX),
+        "all slots hold all ones",
+    );
+    let line = format!(
+        "   slots: {:x} {:x} {:x} ... last {:x}",
+        words[0], words[1], words[2], words[4095]
+    );
+    r.line(&line);
+    let again = r.map("mmap EVENTS 2nd time", EVENTS, 32768, both);
+    let seen = page.is_some_and(|page| {
+        let last = page.cast::<u64>();
+        // SAFETY: the last of the page's 4096 words, which belongs to no event here.
+        unsafe { last.add(4095).write_volatile(7) };
+        let seen = slot(again, 4095) == 7;
+        // SAFETY: as above.
+        unsafe { last.add(4095).write_volatile(u64::MAX) };
+        seen
+    });
+    r.line(&format!("   aliased: {}", u8::from(seen)));
+    r.map("mmap EVENTS 4096 (short)", EVENTS, 4096, both);
+    r.map("mmap EVENTS 65536 (long)", EVENTS, 65536, both);
+    r.map("mmap EVENTS PROT_READ", EVENTS, 32768, Protection::Read);
+    match r.system {
+        Some(system) => {
+            let answer = mapped(system.map_private(r.file.0, EVENTS, 32768));
+            r.said("mmap EVENTS MAP_PRIVATE", &answer);
+        }
+        None => r.leave_out(NO_PRIVATE, &["mmap EVENTS MAP_PRIVATE"]),
+    }
+    // As many bytes as are left of the page: that is how many slots there are from then on.
+    r.map("mmap EVENTS off+4096", EVENTS | 4096, 28672, both);
+    page
+}
+
+/// Waits in which a signal arrives after 50 milliseconds.
+fn signals<P: KfdPort>(r: &mut Replay<'_, P>, event: u32) {
+    for (label, timeout, restart) in [
+        ("WAIT t=200, signal@50ms no SA_RESTART", 200, false),
+        ("WAIT inf, signal@50ms no SA_RESTART", u32::MAX, false),
+        ("WAIT t=200, signal@50ms SA_RESTART", 200, true),
+    ] {
+        let Some(system) = r.system else {
+            r.leave_out(NO_SIGNALS, &[label]);
+            continue;
+        };
+        let mut left = 0;
+        system.interrupted(restart, &mut || {
+            left = r.wait(label, &[event], false, timeout);
+        });
+        let holds = timeout == u32::MAX || (50..=150).contains(&left);
+        r.check(holds, "the time that is left is written back");
+    }
+}
+
+fn speed<P: KfdPort>(r: &mut Replay<'_, P>) {
+    const TIMES: u32 = 200;
+    let mut each = |label: &str, run: &mut dyn FnMut(&mut Replay<'_, P>) -> bool| {
+        let begun = Instant::now();
+        let mut well = true;
+        for _ in 0..TIMES {
+            well &= run(r);
+        }
+        let time = begun.elapsed().as_nanos() / u128::from(TIMES);
+        r.check(well, label);
+        r.line(&format!("{label} {time} ns/op"));
+    };
+    let event_id = 1;
+    each("SET_EVENT", &mut |r| {
+        r.call(&mut SetEvent { event_id, pad: 0 }).is_ok()
+    });
+    each("WAIT satisfied", &mut |r| {
+        wait(r.port, r.file, &[event_id], false, 0).0.is_ok()
+    });
+    each("GET_VERSION", &mut |r| {
+        r.call(&mut GetVersion::default()).is_ok()
+    });
 }

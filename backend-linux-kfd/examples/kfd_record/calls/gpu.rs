@@ -1,10 +1,11 @@
 //! Calls about GPUs that are not there, and handles of nothing.
 
-use crate::BAD;
-use crate::replay::{Replay, request};
+use super::BAD;
+use super::replay::{Replay, request};
+use rukh_core::kfd::KfdPort;
 use rukh_core::kfd::uapi::*;
 
-pub fn ioctls_of_a_gpu(r: &mut Replay<'_>, gpu_id: u32) {
+pub fn ioctls_of_a_gpu<P: KfdPort>(r: &mut Replay<'_, P>, gpu_id: u32) {
     let of = |label: &str| format!("{label} gpu={gpu_id:#x}");
     let mut a = AvailableMemory {
         available: 0x5a,
@@ -157,7 +158,7 @@ pub fn ioctls_of_a_gpu(r: &mut Replay<'_>, gpu_id: u32) {
     }
 }
 
-pub fn handles(r: &mut Replay<'_>) {
+pub fn handles<P: KfdPort>(r: &mut Replay<'_, P>) {
     r.plain("FREE_MEMORY handle=0", FreeMemoryOfGpu { handle: 0 });
     r.plain(
         "FREE_MEMORY handle=bogus",
@@ -248,7 +249,7 @@ pub fn handles(r: &mut Replay<'_>) {
     }
     for op in [0u32, 1, 2, 3, 5] {
         let mut a = [0u8; 56];
-        a[44..48].copy_from_slice(&168u32.to_ne_bytes());
+        a[44..48].copy_from_slice(&std::process::id().to_ne_bytes());
         a[48..52].copy_from_slice(&op.to_ne_bytes());
         let answer = r.raw(request(3, 0x22, 56), &mut a);
         let word = |at: usize| u32::from_ne_bytes(a[at..at + 4].try_into().unwrap());
@@ -261,6 +262,10 @@ pub fn handles(r: &mut Replay<'_>) {
             word(44)
         );
         r.answer(&format!("CRIU_OP {op}"), answer, &more);
+        if op == 3 {
+            // It would have the kernel follow a null pointer.
+            r.line("CRIU_OP 4 (RESUME) SKIPPED (kernel NULL deref)");
+        }
     }
     for (nr, label) in [
         (0x0d, "DBG_REGISTER_DEPRECATED"),
@@ -272,17 +277,17 @@ pub fn handles(r: &mut Replay<'_>) {
         r.answer(label, answer, "");
     }
     r.plain("EXPORT_DMABUF (0x24)", ExportDmabuf::default());
-    for (label, mode_mask) in [
-        ("RUNTIME_ENABLE enable", 1),
-        ("RUNTIME_ENABLE enable again", 1),
-        ("RUNTIME_ENABLE disable", 0),
+    for (label, mode_mask, shown) in [
+        ("RUNTIME_ENABLE enable", 1, true),
+        ("RUNTIME_ENABLE enable again", 1, false),
+        ("RUNTIME_ENABLE disable", 0, false),
     ] {
         let mut a = RuntimeEnable {
             mode_mask,
             ..RuntimeEnable::default()
         };
         let answer = r.call(&mut a);
-        let more = if mode_mask == 1 && answer.is_ok() {
+        let more = if shown {
             format!("caps={}", a.capabilities_mask)
         } else {
             String::new()
