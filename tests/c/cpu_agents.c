@@ -44,7 +44,10 @@ static hsa_status_t show_pool(hsa_amd_memory_pool_t pool, void *data) {
   memset(memory, 0x5a, 3 * 4096 + 1);
   CHECK(memory[3 * 4096] == 0x5a);
   MUST(hsa_amd_memory_fill(memory, 0x01020304, 4));
-  CHECK(memory[4] == 4 && memory[15] == 1 && memory[16] == 0x5a);
+  int filled = 0;
+  while (filled < 3 * 4096 && memory[filled] != 0x5a)
+    filled++;
+  printf("  bytes that filling 4 words changes: %d\n", filled);
   hsa_amd_pointer_info_t info = {.size = sizeof info};
   MUST(hsa_amd_pointer_info(memory + 9, &info, NULL, NULL, NULL));
   printf("  pointer type %d size %zu owner known %d host at base %d\n", (int)info.type, info.sizeInBytes,

@@ -228,8 +228,15 @@ impl KfdFace {
                 self.gpu(a.gpuid)?;
                 Err(EOPNOTSUPP)
             }),
-            // A kernel without shared virtual memory.
-            0x20 => with(argument, Both, |_: &mut Svm| Err(EPERM)),
+            0x20 => {
+                let size = argument.len() as u64;
+                with(argument, Both, |a: &mut Svm| {
+                    // The attributes follow the argument, 8 bytes each, and count for its size.
+                    let needed = size_of::<Svm>() as u64 + u64::from(a.nattr) * 8;
+                    // As a kernel without shared virtual memory.
+                    Err(if size < needed { EINVAL } else { EPERM })
+                })
+            }
             0x21 => with(argument, Both, |a| self.set_xnack(a)),
             0x22 => with(argument, Both, |a: &mut Criu| {
                 Err(if a.op == 0 { ENODEV } else { EINVAL })
@@ -279,7 +286,7 @@ impl KfdFace {
             a.num_of_nodes = self.gpus.len() as u32;
             return Ok(());
         }
-        if self.gpus.is_empty() {
+        if a.num_of_nodes > self.nodes() {
             return Err(EINVAL);
         }
         let list: Vec<_> = self.apertures().take(a.num_of_nodes as usize).collect();

@@ -4,6 +4,9 @@ use super::BAD;
 use super::replay::{Replay, request};
 use rukh_core::kfd::KfdPort;
 use rukh_core::kfd::uapi::*;
+use zerocopy::IntoBytes;
+
+const EINVAL: i32 = 22;
 
 pub fn ioctls_of_a_gpu<P: KfdPort>(r: &mut Replay<'_, P>, gpu_id: u32) {
     let of = |label: &str| format!("{label} gpu={gpu_id:#x}");
@@ -225,15 +228,19 @@ pub fn handles<P: KfdPort>(r: &mut Replay<'_, P>) {
         },
     );
     for op in 0..3 {
-        r.plain(
-            &format!("SVM op={op} nattr=1"),
-            Svm {
-                start_addr: 0x1000,
-                size: 0x1000,
-                op,
-                nattr: 1,
-            },
-        );
+        let a = Svm {
+            start_addr: 0x1000,
+            size: 0x1000,
+            op,
+            nattr: 1,
+        };
+        // The attributes follow the argument, and count for its size.
+        let mut bytes = [0u8; 32];
+        bytes[..24].copy_from_slice(a.as_bytes());
+        let answer = r.raw(request(3, 0x20, 32), &mut bytes);
+        r.answer(&format!("SVM op={op} nattr=1"), answer, "");
+        let without = r.raw(request(3, 0x20, 24), &mut bytes);
+        r.check(without == Err(EINVAL), "attributes must be within the size");
     }
     r.plain("SVM start=0 size=0 nattr=0", Svm::default());
     for mode in [-1, 0, 1] {

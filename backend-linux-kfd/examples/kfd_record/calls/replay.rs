@@ -5,7 +5,7 @@ use rukh_core::kfd::uapi::*;
 use rukh_core::kfd::{KfdFile, KfdPort, Mapping, Protection};
 use std::ptr::NonNull;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use zerocopy::IntoBytes;
 
 pub fn name(errno: i32) -> String {
@@ -250,9 +250,11 @@ impl<'f, P: KfdPort> Replay<'f, P> {
     }
 
     pub fn wait(&mut self, label: &str, ids: &[u32], all: bool, timeout: u32) -> u32 {
+        let begun = Instant::now();
         let (answer, a, age) = wait(self.port, self.file, ids, all, timeout);
+        let ms = begun.elapsed().as_secs_f64() * 1e3;
         let more = format!(
-            "wait_result={} timeout_out={:#x} age={age}",
+            "wait_result={} timeout_out={:#x} t={ms:.2}ms age={age}",
             a.wait_result, a.timeout
         );
         self.answer(label, answer, &more);
@@ -272,7 +274,7 @@ impl<'f, P: KfdPort> Replay<'f, P> {
         let began = thread::scope(|scope| {
             let other = scope.spawn(move || {
                 thread::sleep(Duration::from_millis(30));
-                let began = std::time::Instant::now();
+                let began = Instant::now();
                 then(port, file);
                 began
             });
