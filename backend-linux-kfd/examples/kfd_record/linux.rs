@@ -78,8 +78,6 @@ fn open_32bit() -> String {
     "open via int80 (compat): x86 alone has it".into()
 }
 
-extern "C" fn on_signal(_: i32) {}
-
 impl System for Linux {
     fn open(&self, read_only: bool) -> Result<i32, i32> {
         let flags = if read_only {
@@ -159,24 +157,6 @@ impl System for Linux {
                 "F_GETFL" => format!("F_GETFL {:#x}", libc::fcntl(file, libc::F_GETFL)),
                 _ => format!("{label}: not asked"),
             }
-        }
-    }
-
-    fn interrupted(&self, restart: bool, run: &mut dyn FnMut()) {
-        // SAFETY: a handler that does nothing; the thread that gets the signal waits in this function.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = on_signal as *const () as usize;
-            action.sa_flags = if restart { libc::SA_RESTART } else { 0 };
-            libc::sigaction(libc::SIGUSR1, &action, null_mut());
-            let waiting = libc::pthread_self() as usize;
-            std::thread::scope(|scope| {
-                scope.spawn(move || {
-                    std::thread::sleep(std::time::Duration::from_millis(50));
-                    libc::pthread_kill(waiting as libc::pthread_t, libc::SIGUSR1);
-                });
-                run();
-            });
         }
     }
 

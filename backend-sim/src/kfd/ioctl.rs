@@ -316,11 +316,10 @@ impl KfdFace {
         // SAFETY: by the caller's promise.
         let mut list: Vec<EventData> = unsafe { read_array(a.events_ptr, a.num_events) }?;
         let all = a.wait_for_all != 0;
-        if !self.interface.since(14) {
-            // No ages: what the client says of them is not read.
-            list.iter_mut().for_each(|data| data.data[0] = 0);
-        }
-        a.wait_result = self.shared.events.wait(&mut list, all, a.timeout)?;
+        a.wait_result =
+            self.shared
+                .events
+                .wait(&mut list, all, &mut a.timeout, self.interface.since(14))?;
         // SAFETY: as above.
         unsafe { write_array(a.events_ptr, &list) }
     }

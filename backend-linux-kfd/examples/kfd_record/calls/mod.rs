@@ -2,12 +2,14 @@
 //!
 //! A program that was not written here made them on Debian's kernels, on a machine without GPUs, and wrote down what it was
 //! answered. [`replay`] makes them again, on the kernel or on whatever poses as one, and holds every line to its answer.
-//! What a port has not (see [`system`]) is left out on one that is not a kernel, by name and with the reason.
+//! Then come a few that the records do not have (`extra`). What a port has not (see [`system`]) is left out on one that is not a kernel, by name and with the reason.
 
 mod events;
+mod extra;
 mod files;
 mod gpu;
 pub mod replay;
+mod signals;
 pub mod system;
 
 use replay::{Replay, name, request};
@@ -28,9 +30,9 @@ const BANNER: &str = "printed by the machine that made the record, not by the dr
 const NO_FLAGS: &str = "a port opens for reading and writing alone";
 const NO_SUCH_CALL: &str = "a port has ioctl and mmap, not this system call";
 const NO_PRIVATE: &str = "a port has no private mappings of a file";
-const NO_SIGNALS: &str =
-    "the face cannot know whether a signal's handler asks for calls to be restarted";
-const NO_CHILD: &str = "the face lives in the process: a child has a copy of it, and no driver that tells the two apart";
+const NO_RESTART: &str =
+    "a sleep with a timeout cannot tell the face whether the signal's handler has calls restarted";
+const NO_CHILD: &str = "the face is in the process and goes with it: what puts it before programs keeps processes apart";
 const ONE_NODE: &str = "the record is of a machine with one node";
 const NO_SYS: &str = "the face's files are those that a client reads: the topology";
 
@@ -52,6 +54,8 @@ pub fn replay<P: KfdPort>(r: &mut Replay<'_, P>) {
     files::files(r);
     r.leave_out(BANNER, &["KFDTEST DONE", "=== rc=0"]);
     r.end();
+    extra::ages(r);
+    extra::limit(r);
 }
 
 /// What a program does that a child has become.

@@ -1,4 +1,4 @@
-//! What the record has that no [`KfdPort`](rukh_core::kfd::KfdPort) does: files as the system sees them, signals, processes.
+//! What the record has that no [`KfdPort`](rukh_core::kfd::KfdPort) does: files as the system sees them, and processes.
 
 /// A system with processes.
 pub trait System {
@@ -14,8 +14,6 @@ pub trait System {
     fn map_private(&self, file: i32, offset: u64, size: usize) -> Result<(), i32>;
     /// The answer of what has no argument, by its label in the record.
     fn ask(&self, label: &str, file: i32) -> String;
-    /// Runs something in which a signal arrives after 50 milliseconds; whether calls go on after its handler.
-    fn interrupted(&self, restart: bool, run: &mut dyn FnMut());
     /// Runs something in a child process, which is given a pipe; the lines that came through it, and its status.
     fn child(&self, run: &mut dyn FnMut(i32)) -> (Vec<String>, i32);
     /// Becomes the same program anew, which makes [`after_exec`](super::after_exec) with a file and a pipe.
