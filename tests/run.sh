@@ -50,6 +50,7 @@ c_library() { sh capi/install.sh "$prefix" && sh tests/scripts/exports.sh releas
 c_clients() { sh tests/scripts/c_clients.sh "$prefix"; }
 rocminfo_run() { sh tests/scripts/rocminfo.sh "$prefix"; }
 fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 30 || echo 10)"; }
+virtual_machine() { bash tests/scripts/vm.sh; }
 docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
 
 stage "install tools" install_tools
@@ -63,6 +64,7 @@ if [ "$mode" != quick ]; then
   stage "C library" c_library
   stage "C clients" c_clients
   stage "rocminfo" rocminfo_run
+  stage "the real KFD in a virtual machine" virtual_machine
   stage "documentation" docs
   stage "fuzz targets" fuzz
 fi

@@ -25,7 +25,7 @@ build() {
   # A target named on the command line keeps build scripts and derive macros out of the static linking.
   RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --target $target \
     -p rukh-backend-linux-kfd --example kfd_witness --example kfd_record
-  [ -e "$vm/prefix/lib/libhsa-runtime64.so.1" ] && [ -n "${RUKH_VM_KEEP_LIBRARY:-}" ] || capi/install.sh "$vm/prefix"
+  capi/install.sh "$vm/prefix"
   rm -rf "$tree"
   mkdir -p "$tree"/{bin,dev,proc,sys,tmp,t}
   cp "$busybox" "$tree/bin/busybox"

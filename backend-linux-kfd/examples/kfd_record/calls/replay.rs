@@ -249,16 +249,25 @@ impl<'f, P: KfdPort> Replay<'f, P> {
         self.plain(label, ResetEvent { event_id, pad: 0 });
     }
 
-    pub fn wait(&mut self, label: &str, ids: &[u32], all: bool, timeout: u32) -> u32 {
+    pub fn wait(&mut self, label: &str, ids: &[u32], all: bool, timeout: u32) {
         let begun = Instant::now();
         let (answer, a, age) = wait(self.port, self.file, ids, all, timeout);
-        let ms = begun.elapsed().as_secs_f64() * 1e3;
-        let more = format!(
-            "wait_result={} timeout_out={:#x} t={ms:.2}ms age={age}",
-            a.wait_result, a.timeout
-        );
+        self.waited(label, answer, &a, age, begun.elapsed());
+    }
+
+    /// What a wait answered.
+    pub fn waited(
+        &mut self,
+        label: &str,
+        answer: Result<(), i32>,
+        a: &WaitEvents,
+        age: u64,
+        lasted: Duration,
+    ) {
+        let ms = lasted.as_secs_f64() * 1e3;
+        let (result, left) = (a.wait_result, a.timeout);
+        let more = format!("wait_result={result} timeout_out={left:#x} t={ms:.2}ms age={age}");
         self.answer(label, answer, &more);
-        a.timeout
     }
 
     /// A wait, during which another thread does something; when it was over after that.
