@@ -52,6 +52,7 @@ for program in misuse signals queues lifecycle; do
   grind sim:gfx90a "$program"
 done
 run sim:gfx90a lifecycle exit
+run sim:gfx90a cpu_agents
 run sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
 run sim:gfx1100 executables "$objects/vector_add-gfx1100-O2-v5.co"
 grind sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"

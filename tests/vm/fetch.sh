@@ -23,16 +23,21 @@ backports_options() {
   [ -n "$(find "$vm/backports/lists" -name '*Packages*')" ] || apt-get -q "${backports[@]}" update
 }
 
-# Fetches and unpacks the kernel of series $1 to $vm/kernel-$1; 1 if no package has it.
-fetch_kernel() {
-  local series=$1 package options=() into=$vm/kernel-$1
-  [ ! -e "$into/complete" ] || return 0
+# Looks for a package with a kernel of series $1: sets $package and $options. Fails if neither Debian's sources nor its
+# backports have one.
+find_kernel() {
+  package='' options=()
+  [ ! -e "$vm/kernel-$1/complete" ] || return 0
   apt-cache show linux-image-amd64 > /dev/null 2>&1 || apt-get update -q
-  if ! package=$(kernel_package "$series"); then
-    local backports
-    backports_options && package=$(kernel_package "$series" "${backports[@]}") || return 1
-    options=("${backports[@]}")
-  fi
+  package=$(kernel_package "$1") && return
+  local backports
+  backports_options && options=("${backports[@]}") && package=$(kernel_package "$1" "${options[@]}")
+}
+
+# Fetches the kernel of series $1, which was found, to $vm/kernel-$1.
+fetch_kernel() {
+  local into=$vm/kernel-$1
+  [ ! -e "$into/complete" ] || return 0
   echo "fetching $package"
   rm -rf "$into" && mkdir -p "$into/tree"
   # apt's own user may have no access to the folder: then it says so and does without.
