@@ -34,7 +34,7 @@ mod topology;
 use crate::backend::{Mode, SimBackend, SimConfig};
 use crate::device::FaultReport;
 use crate::mem::{HostMemory, HostMemoryError, OsMemory, PAGE_SIZE};
-use crate::profile::ProfileError;
+use crate::profile::{Profile, ProfileError};
 use crate::sync::Mutex;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -43,6 +43,7 @@ use errno::{EBADF, EFBIG, EINVAL, EIO, ENOENT};
 use gpu::{DOORBELL_BYTES, FaceGpu};
 use interrupts::Shared;
 use process::{File, Process};
+use rukh_core::backend::GpuInfo;
 use rukh_core::kfd::{KfdFile, KfdPort, Mapping, PortError, Protection};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use thiserror_no_std::Error;
@@ -62,6 +63,17 @@ pub enum FaceError {
 }
 
 impl core::error::Error for FaceError {}
+
+/// A GPU of the machine, as its files show it.
+#[derive(Clone, Debug)]
+pub struct FaceDevice<'a> {
+    /// Whose figures it has.
+    pub profile: &'static Profile,
+    /// Minor number of its render node.
+    pub render_minor: u32,
+    /// The figures, for this place in the system.
+    pub info: &'a GpuInfo,
+}
 
 /// A machine with simulated GPUs, as one process sees it through `/dev/kfd`.
 pub struct KfdFace {
@@ -120,6 +132,44 @@ impl KfdFace {
     /// Reports of queues that stopped, oldest first; the last few. No kernel says as much.
     pub fn last_faults(&self) -> Vec<FaultReport> {
         self.sim.last_faults()
+    }
+
+    /// The GPUs, in the order of their nodes.
+    pub fn devices(&self) -> impl Iterator<Item = FaceDevice<'_>> {
+        self.gpus.iter().map(|gpu| FaceDevice {
+            profile: gpu.profile,
+            render_minor: gpu.render_minor,
+            info: &gpu.info,
+        })
+    }
+
+    /// Calls `log` with the report of each queue that stops, before the process is told: a kernel's log. It is called from
+    /// devices' threads and must not call the face. False if there is one already.
+    pub fn log_faults(&self, log: fn(&FaultReport)) -> bool {
+        self.shared.log.set(log).is_ok()
+    }
+
+    /// Unmaps a range that the client has, of the face's mappings or of others.
+    ///
+    /// # Safety
+    /// The range is the client's, and nothing uses it any more.
+    ///
+    /// # Errors
+    /// The errno.
+    pub unsafe fn unmap_range(&self, address: NonNull<u8>, size: usize) -> Result<(), i32> {
+        // Held, so that nobody is given the addresses before they are forgotten.
+        let process = &mut *self.process.lock();
+        // SAFETY: by the caller's promise. A failure leaves all mapped.
+        unsafe { rustix::mm::munmap(address.as_ptr().cast(), size) }
+            .map_err(|errno| errno.raw_os_error())?;
+        self.forget_mappings(process, address, size);
+        Ok(())
+    }
+
+    /// The client has mapped something else over a range, so that mappings of the face's are gone.
+    pub fn mapped_over(&self, address: NonNull<u8>, size: usize) {
+        let process = &mut *self.process.lock();
+        self.forget_mappings(process, address, size);
     }
 
     /// What the process has of the driver: files, buffer objects, queues. All 0 when a client has given everything back, but
@@ -225,12 +275,8 @@ unsafe impl KfdPort for KfdFace {
     }
 
     unsafe fn unmap(&self, address: NonNull<u8>, size: usize) {
-        // Held, so that nobody is given the addresses before they are forgotten.
-        let process = &mut *self.process.lock();
         // SAFETY: the caller mapped the range and uses it no more. A failure leaves it mapped.
-        if unsafe { rustix::mm::munmap(address.as_ptr().cast(), size) }.is_ok() {
-            self.forget_mappings(process, address, size);
-        }
+        let _ = unsafe { self.unmap_range(address, size) };
     }
 
     unsafe fn wipe_on_fork(&self, address: NonNull<u8>, size: usize) -> Result<(), PortError> {
