@@ -20,7 +20,7 @@ fi
 for source in "$root"/tests/c/*.c; do
   name=$(basename "$source" .c)
   gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -o "$work/$name" "$source" \
-    -L"$prefix/lib" -lhsa-runtime64
+    -L"$prefix/lib" -lhsa-runtime64 -lm
 done
 export LD_LIBRARY_PATH="$prefix/lib"
 
@@ -59,6 +59,11 @@ for gpu in gfx90a gfx1100; do
   run "sim:$gpu" faults "$objects/fault-$gpu-O2-v5.co"
 done
 grind sim:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
+for gpu in gfx90a gfx1100; do
+  run "sim:$gpu" matmul "$objects/matmul-$gpu-O2-v5.co"
+  run "sim:$gpu" copies
+  run "sim:$gpu" memory_fault "$objects/fault-$gpu-O2-v5.co" handled
+done
 for object in gfx90a gfx1100 gfx1100w64; do
   gpu=${object%w64}
   run "sim:$gpu" vector_add "$objects/vector_add-$object-O2-v5.co"

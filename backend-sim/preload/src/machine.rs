@@ -12,6 +12,9 @@ use std::sync::{Mutex, PoisonError};
 /// Names the GPUs.
 const VARIABLE: &str = "RUKH_KFD";
 
+/// Set to say on standard error when the machine is made, and at the process's end what its GPUs have done.
+const LOG_VARIABLE: &str = "RUKH_KFD_LOG";
+
 /// The machine of this process. It lives as long as the process: client threads and devices use it until the end.
 pub(crate) struct Machine {
     pub face: KfdFace,
@@ -89,6 +92,13 @@ fn log(report: &FaultReport) {
     std::eprintln!("rukh-kfd: {report}");
 }
 
+extern "C" fn log_work() {
+    if let Some(machine) = existing() {
+        let executed = machine.face.wave_instructions();
+        std::eprintln!("rukh-kfd: process {} executed {executed} wave instructions", pid());
+    }
+}
+
 /// The machine, if this process has one already.
 pub(crate) fn existing() -> Option<&'static Machine> {
     // SAFETY: null, or a machine that was leaked.
@@ -118,6 +128,11 @@ fn make() -> Result<&'static Machine, c_int> {
     })?;
     face.log_faults(log);
     begin_generation().map_err(|errno| errno.raw_os_error())?;
+    if std::env::var_os(LOG_VARIABLE).is_some() {
+        std::eprintln!("rukh-kfd: process {} has {list}", pid());
+        // SAFETY: a function of this library, which stays loaded.
+        unsafe { libc::atexit(log_work) };
+    }
     let made = Box::into_raw(Box::new(Machine {
         face,
         pid: pid(),

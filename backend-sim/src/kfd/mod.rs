@@ -143,6 +143,11 @@ impl KfdFace {
         })
     }
 
+    /// Instructions that the waves of all GPUs have executed, as [`SimBackend::wave_instructions`] counts them.
+    pub fn wave_instructions(&self) -> u64 {
+        self.sim.wave_instructions()
+    }
+
     /// Calls `log` with the report of each queue that stops, before the process is told: a kernel's log. It is called from
     /// devices' threads and must not call the face. False if there is one already.
     pub fn log_faults(&self, log: fn(&FaultReport)) -> bool {
