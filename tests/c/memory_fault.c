@@ -16,6 +16,13 @@ static hsa_status_t on_event(const hsa_amd_event_t *event, void *data) {
   return HSA_STATUS_SUCCESS;
 }
 
+/* A runtime may tell the queue too. */
+static void on_queue_error(hsa_status_t status, hsa_queue_t *queue, void *data) {
+  (void)queue;
+  (void)data;
+  CHECK(status == (hsa_status_t)HSA_STATUS_ERROR_MEMORY_FAULT);
+}
+
 int main(int argc, char **argv) {
   if (argc < 2)
     return 2;
@@ -40,7 +47,8 @@ int main(int argc, char **argv) {
 
   hsa_queue_t *queue;
   hsa_signal_t done;
-  MUST(hsa_queue_create(agents.gpu, 64, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX, &queue));
+  MUST(hsa_queue_create(agents.gpu, 64, HSA_QUEUE_TYPE_MULTI, handled ? on_queue_error : NULL, NULL, UINT32_MAX,
+                        UINT32_MAX, &queue));
   MUST(hsa_signal_create(1, 0, NULL, &done));
   dispatch(queue, &kernel, (uint32_t[3]){64, 1, 1}, (uint16_t[3]){64, 1, 1}, kernarg, done);
   for (int i = 0; i < 10000 && !__atomic_load_n(&events, __ATOMIC_ACQUIRE); i++)
