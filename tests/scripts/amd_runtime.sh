@@ -83,7 +83,8 @@ if LD_PRELOAD=$preload rocminfo > "$work/out" 2> "$work/err"; then fail "rocminf
 grep -q 'RUKH_KFD is not set' "$work/err" || fail "no GPUs: $(cat "$work/err")"
 echo "PASS wrong lists of GPUs"
 
-for settings in "HSA_ENABLE_SDMA=0" "HSA_ENABLE_SDMA=0 HSA_ENABLE_INTERRUPT=0"; do
+# With SDMA engines and interrupts; with copies by kernels alone; with polling instead of interrupts.
+for settings in "" "HSA_ENABLE_SDMA=0" "HSA_ENABLE_INTERRUPT=0"; do
   for gpus in gfx90a gfx90a,gfx90a; do
     run $gpus vector_add "$objects/vector_add-gfx90a-O2-v5.co"
     executed 10000
