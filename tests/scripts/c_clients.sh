@@ -63,6 +63,9 @@ for backend in sim kfd; do
     run "$with" lifecycle exit
     run "$with" executables "$objects/vector_add-$gpu-O2-v5.co"
     run "$with" faults "$objects/fault-$gpu-O2-v5.co"
+    run "$with" memory_fault "$objects/fault-$gpu-O2-v5.co" handled
+    run "$with" matmul "$objects/matmul-$gpu-O2-v5.co"
+    run "$with" copies
   done
   for object in gfx90a gfx1100 gfx1100w64; do
     run "$backend:${object%w64}" vector_add "$objects/vector_add-$object-O2-v5.co"
@@ -74,11 +77,6 @@ for program in misuse signals queues lifecycle; do
 done
 grind sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
 grind sim:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
-for gpu in gfx90a gfx1100; do
-  run "sim:$gpu" matmul "$objects/matmul-$gpu-O2-v5.co"
-  run "sim:$gpu" copies
-  run "sim:$gpu" memory_fault "$objects/fault-$gpu-O2-v5.co" handled
-done
 for object in gfx90a gfx1100 gfx1100w64; do
   grind "sim:${object%w64}" vector_add "$objects/vector_add-$object-O2-v5.co" 1000
 done
