@@ -11,7 +11,8 @@
 //! 5. [`queues`]: hardware queues, the buffers beside them, doorbells; `code`: making a GPU forget cached
 //!    instructions.
 //! 6. `clock`, `optional`: counters, dmabuf, and what else the driver offers.
-//! 7. [`trace`]: a port that writes down every call, and one that answers from what was written.
+//! 7. [`trace`]: a port that writes down every call, and one that answers from what was written; [`fault`]: one that
+//!    fails when it is told to.
 //!
 //! [`sys`] is the only room with system calls.
 #![no_std]
@@ -24,6 +25,7 @@ mod code;
 mod device;
 mod drm;
 mod events;
+pub mod fault;
 mod kfd;
 mod memory;
 mod optional;
