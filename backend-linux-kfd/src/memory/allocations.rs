@@ -409,10 +409,11 @@ impl<P: KfdPort> KfdBackend<P> {
     pub(crate) fn close_memory(&mut self) {
         let entries = core::mem::take(&mut self.memory.get_mut().entries);
         for (_, mut entry) in entries {
+            // Once more if the driver refuses: what it keeps now, it keeps until the process ends.
             if self.release(&mut entry).is_err()
+                && self.release(&mut entry).is_err()
                 && let Some(range) = entry.range
             {
-                // The driver frees it with its files, which are closed next.
                 // SAFETY: the backend is going, and all that it gave out with it.
                 unsafe { range.release(self.port()) };
             }

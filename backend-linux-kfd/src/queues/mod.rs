@@ -231,8 +231,9 @@ impl<P: KfdPort> KfdBackend<P> {
         let queues = core::mem::take(&mut self.queues.get_mut().queues);
         for queue in queues.into_values() {
             if !inherited {
-                // One that cannot be destroyed ends with the files, which are closed last.
-                let _ = self.destroy_id(queue.id);
+                // Once more if the driver refuses: what it keeps now, it keeps until the process ends, and its buffers
+                // with it.
+                let _ = self.destroy_id(queue.id).or_else(|_| self.destroy_id(queue.id));
             }
             self.drop_parts(&queue.used, &queue.own);
         }
