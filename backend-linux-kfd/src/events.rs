@@ -7,8 +7,8 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use rukh_core::backend::{
-    EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareEvent,
-    MemoryError, MemoryFaultInfo, Park, Timeout, WaitMode,
+    EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareEvent, MemoryError,
+    MemoryFaultInfo, Park, Timeout, WaitMode,
 };
 use rukh_core::kfd::uapi::{
     AllocFlags, CreateEvent, DestroyEvent, EventData, Ioctl, SetEvent, WaitEvents, event_type,

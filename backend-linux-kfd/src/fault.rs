@@ -29,10 +29,12 @@ pub enum PortCall {
     List,
     /// Marking memory for wiping.
     WipeOnFork,
+    /// Placing memory on a NUMA node.
+    Place,
 }
 
 /// Kinds of call that are counted apart.
-const KINDS: usize = 2 * 256 + 5;
+const KINDS: usize = 2 * 256 + 6;
 
 impl PortCall {
     const fn index(self) -> usize {
@@ -44,6 +46,7 @@ impl PortCall {
             Self::Read => 514,
             Self::List => 515,
             Self::WipeOnFork => 516,
+            Self::Place => 517,
         }
     }
 
@@ -55,7 +58,8 @@ impl PortCall {
             513 => Self::Map,
             514 => Self::Read,
             515 => Self::List,
-            _ => Self::WipeOnFork,
+            516 => Self::WipeOnFork,
+            _ => Self::Place,
         }
     }
 
@@ -304,6 +308,24 @@ unsafe impl<P: KfdPort> KfdPort for FaultPort<P> {
         }
         // SAFETY: by the caller's promise.
         unsafe { self.inner.wipe_on_fork(address, size) }
+    }
+
+    unsafe fn place(
+        &self,
+        address: NonNull<u8>,
+        size: usize,
+        node: u32,
+        strict: bool,
+    ) -> Result<(), PortError> {
+        if let Some(errno) = self.faults.refuses(PortCall::Place) {
+            return Err(PortError::Map {
+                size,
+                offset: 0,
+                errno,
+            });
+        }
+        // SAFETY: by the caller's promise.
+        unsafe { self.inner.place(address, size, node, strict) }
     }
 
     fn read_file(&self, path: &str, buffer: &mut [u8]) -> Result<usize, PortError> {

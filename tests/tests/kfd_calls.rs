@@ -74,17 +74,21 @@ fn expect(what: &str, counts: &Counts, expected: &[(&str, u64)]) {
 }
 
 #[test]
-fn opening_costs_five_ioctls_and_three_for_each_gpu() {
+fn opening_costs_five_ioctls_and_six_for_each_gpu() {
     for (gpus, n) in [("gfx90a", 1), ("gfx90a,gfx942,gfx1100", 3)] {
         expect(
             "to open",
             &Meter::open(gpus).opened,
             &[
                 ("ACQUIRE_VM", n),
+                ("ALLOC_MEMORY_OF_GPU", n),
                 ("DRM", n),
                 ("GET_CLOCK_COUNTERS", n),
                 ("GET_PROCESS_APERTURES_NEW", 2),
                 ("GET_VERSION", 1),
+                ("MAP_MEMORY_TO_GPU", n),
+                ("RUNTIME_ENABLE", 1),
+                ("SET_TRAP_HANDLER", n),
                 ("SET_XNACK_MODE", 1),
             ],
         );

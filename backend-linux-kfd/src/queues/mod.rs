@@ -233,7 +233,9 @@ impl<P: KfdPort> KfdBackend<P> {
             if !inherited {
                 // Once more if the driver refuses: what it keeps now, it keeps until the process ends, and its buffers
                 // with it.
-                let _ = self.destroy_id(queue.id).or_else(|_| self.destroy_id(queue.id));
+                let _ = self
+                    .destroy_id(queue.id)
+                    .or_else(|_| self.destroy_id(queue.id));
             }
             self.drop_parts(&queue.used, &queue.own);
         }

@@ -131,7 +131,7 @@ fn failures(call: PortCall, gpus: u32) -> Vec<Failure> {
         ],
         PortCall::Read | PortCall::List => &[ENOENT, EPERM, EACCES, EIO, EINTR, EMFILE],
         PortCall::Map => &[ENOMEM, EINVAL, EPERM, EAGAIN, EACCES],
-        PortCall::WipeOnFork => &[EINVAL, ENOSYS],
+        PortCall::WipeOnFork | PortCall::Place => &[EINVAL, EPERM, ENOSYS],
         PortCall::Kfd(_) | PortCall::Drm(_) => &[
             EINTR, EAGAIN, ENOMEM, EFAULT, ENODEV, EIO, EINVAL, EPERM, EBUSY, ENOSPC, ENOTTY, EBADF,
         ],
