@@ -266,6 +266,12 @@ impl<P: KfdPort> KfdBackend<P> {
             QueueKind::Sdma if gpu.properties.sdma_engines != 0 => queue_type::SDMA,
             QueueKind::SdmaXgmi if gpu.properties.sdma_xgmi_engines != 0 => queue_type::SDMA_XGMI,
             QueueKind::Sdma | QueueKind::SdmaXgmi => return Err(no_such),
+            QueueKind::SdmaEngine(_) => {
+                return Err(QueueCreateError::NotSupported(
+                    "SDMA queues of an engine by number",
+                ));
+            }
+            QueueKind::Pm4 => return Err(QueueCreateError::NotSupported("PM4 queues")),
         };
         let bytes = request.ring_bytes;
         let ring_bytes = u32::try_from(bytes)

@@ -215,7 +215,7 @@ impl KfdFace {
                 self.set_cu_mask(a)
             }),
             0x1b => with(argument, Both, |a: &mut GetQueueWaveState| {
-                Err(self.wave_state(a.queue_id))
+                self.wave_state(a)
             }),
             0x1c => with(argument, Both, |_: &mut GetDmabufInfo| Err(EINVAL)),
             0x1d => with(argument, Both, |a: &mut ImportDmabuf| {

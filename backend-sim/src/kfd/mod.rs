@@ -15,7 +15,7 @@
 //! - All GPUs share one map of addresses: two buffer objects at one address on different GPUs are refused with EINVAL.
 //! - A user pointer must stay mapped, readable and writable, until it is unmapped from all GPUs. There is no notifier.
 //! - Signals do not interrupt a wait (no EINTR), and a child process inherits nothing useful.
-//! - Refused with errno 524, as kernels refuse what they have not: SDMA and PM4 queues. With EOPNOTSUPP: dmabuf, SMI events,
+//! - Refused with errno 524, as kernels refuse what they have not: PM4 queues. With EOPNOTSUPP: dmabuf, SMI events,
 //!   debugging. SVM answers EPERM, as a kernel without it. Trap handlers and scratch addresses are taken and not used.
 
 mod drm;
