@@ -6,10 +6,14 @@
 //! | `sim` | the software GPU, one `gfx90a` |
 //! | `sim:gfx90a,gfx1100` | the software GPU, as these profiles |
 //! | not set | the kernel driver if it has a usable GPU; otherwise none |
+//!
+//! With `kfd` a machine without a GPU has its CPU agents. What stands behind the kernel driver can be chosen too: see
+//! [`driver`](crate::driver).
 
+use crate::driver::{Driver, DriverError, SystemPort};
 use crate::runtime::SystemBackend;
 use core::fmt;
-use rukh_backend_linux_kfd::{KfdBackend, OpenError, sys::LinuxPort};
+use rukh_backend_linux_kfd::{KfdBackend, OpenError};
 use rukh_backend_sim::profile::ProfileError;
 use rukh_backend_sim::{SimBackend, SimConfig};
 use rukh_core::backend::{AgentId, AgentKind, SkipReason, SkippedAgent, Topology};
@@ -38,6 +42,8 @@ pub enum ChoiceError {
     UnknownValue(String),
     /// The list of profiles is not one.
     Profiles(ProfileError),
+    /// What stands for the kernel driver, or the recording of it, cannot be had.
+    Driver(DriverError),
     /// The kernel driver cannot be used.
     Kfd(OpenError),
     /// The kernel driver has no GPU that can be used: those that were skipped, and why.
@@ -55,6 +61,7 @@ impl fmt::Display for ChoiceError {
                 "{VARIABLE}={value} is not known; it can be kfd, sim or sim:PROFILE[,PROFILE...]"
             ),
             Self::Profiles(error) => write!(f, "{VARIABLE}: {error}"),
+            Self::Driver(error) => error.fmt(f),
             Self::Kfd(error) => error.fmt(f),
             Self::NoGpu { skipped } => {
                 write!(f, "the kernel driver has no usable GPU")?;
@@ -125,14 +132,24 @@ impl Choice {
 
 /// The kernel driver. The kernel binds address spaces and events to the process, not to an open
 /// file, so it is opened once and kept, whatever runtimes come and go.
-static KFD: Mutex<Option<Arc<KfdBackend<LinuxPort>>>> = Mutex::new(None);
+static KFD: Mutex<Option<Arc<SystemKfd>>> = Mutex::new(None);
 
-fn open_kfd() -> Result<Arc<KfdBackend<LinuxPort>>, ChoiceError> {
+/// The backend over the kernel driver, whatever stands for it.
+pub type SystemKfd = KfdBackend<SystemPort>;
+
+/// Opens the kernel driver, or gives the one that this process has open.
+///
+/// # Errors
+/// [`ChoiceError::Driver`], [`ChoiceError::Kfd`].
+pub fn open_kfd() -> Result<Arc<SystemKfd>, ChoiceError> {
     let mut kept = KFD.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(kfd) = kept.as_ref().filter(|kfd| !kfd.kfd().inherited()) {
         return Ok(kfd.clone());
     }
-    let kfd = Arc::new(KfdBackend::open(LinuxPort).map_err(ChoiceError::Kfd)?);
+    let port = Driver::from_environment()
+        .and_then(|driver| driver.port(kept.is_some()))
+        .map_err(ChoiceError::Driver)?;
+    let kfd = Arc::new(KfdBackend::open(port).map_err(ChoiceError::Kfd)?);
     // What a child process inherited belongs to its parent: it is left alone.
     core::mem::forget(kept.replace(kfd.clone()));
     Ok(kfd)

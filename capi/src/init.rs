@@ -3,10 +3,10 @@
 use crate::abi::Status;
 use crate::amd::event;
 use crate::backend::{Choice, ChoiceError, VARIABLE};
-use crate::diag;
 use crate::entry::{Result, entry};
 use crate::runtime::State;
 use crate::state::{release, retain};
+use crate::{diag, driver};
 use rukh_core::runtime::{Runtime, RuntimeConfig};
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn explain(error: &ChoiceError) -> Status {
             "hsa_init: no GPU can be used: {error}. \
              To run on the software GPU, set {VARIABLE}=sim:gfx90a or another profile"
         )),
-        ChoiceError::UnknownValue(_) | ChoiceError::Profiles(_) => {
+        ChoiceError::UnknownValue(_) | ChoiceError::Profiles(_) | ChoiceError::Driver(_) => {
             diag::say(format_args!("hsa_init: {error}"));
         }
     }
@@ -38,6 +38,23 @@ fn start() -> Result<Arc<State>> {
     Ok(state)
 }
 
+/// Says what a replay of a recorded driver came to so far; nothing if there is none.
+fn say_replay() {
+    let Some(report) = driver::replay_report() else {
+        return;
+    };
+    let (differences, left) = (report.differences, report.left);
+    for call in &differences {
+        diag::say(format_args!("replay: not in the recording: {call}"));
+    }
+    let next = left.first().map_or("none", String::as_str);
+    diag::say(format_args!(
+        "replay: {} calls were not in the recording; {} of its calls are left, next: {next}",
+        differences.len(),
+        left.len()
+    ));
+}
+
 entry! {
     /// `hsa_init`: opens the runtime, or counts a further user of it.
     fn hsa_init() {
@@ -46,6 +63,10 @@ entry! {
 
     /// `hsa_shut_down`: undoes one [`hsa_init`]; the last one closes the runtime.
     fn hsa_shut_down() {
-        release()
+        release()?;
+        if crate::state::open().is_err() {
+            say_replay();
+        }
+        Ok(())
     }
 }

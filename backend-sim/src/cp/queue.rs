@@ -93,11 +93,14 @@ pub(crate) struct Queue {
 }
 
 /// What servicing a queue came to.
+#[derive(Default)]
 pub(crate) struct Served {
     /// Something has happened.
     pub progress: bool,
     /// The queue wants to be looked at again although nobody calls.
     pub look_again: bool,
+    /// The queue's turn is over before its work is.
+    pub again: bool,
 }
 
 impl Queue {
@@ -145,6 +148,7 @@ impl Queue {
         Served {
             progress: self.progress,
             look_again,
+            again: false,
         }
     }
 

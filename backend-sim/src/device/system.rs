@@ -1,6 +1,7 @@
 //! The simulated system: what its devices, workers and the backend share.
 
 use super::clock::SimClock;
+use super::engines::Engines;
 use super::events::Events;
 use super::fault::FaultReport;
 use crate::cp::QueueTable;
@@ -25,8 +26,10 @@ pub(crate) struct Gpu {
     pub agent: AgentId,
     pub profile: &'static Profile,
     pub view: MemoryView,
-    /// Queues that exist.
+    /// Compute queues that exist.
     pub queues: AtomicU32,
+    /// Engines that copy.
+    pub engines: Engines,
     code_epoch: AtomicU64,
 }
 
@@ -37,6 +40,7 @@ impl Gpu {
             profile,
             view,
             queues: AtomicU32::new(0),
+            engines: Engines::new(profile),
             code_epoch: AtomicU64::new(0),
         }
     }

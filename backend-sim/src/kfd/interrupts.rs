@@ -9,6 +9,7 @@ use alloc::collections::BTreeMap;
 use core::sync::atomic::{Ordering, fence};
 use rukh_core::backend::{AgentId, EventId, MemoryFaultInfo};
 use rukh_core::kfd::uapi::event_type;
+use std::sync::OnceLock;
 
 /// Where the reasons of a queue's exceptions go, as its context save area's header says.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,8 @@ pub(super) struct Shared {
     exceptions: Mutex<BTreeMap<u64, Exceptions>>,
     /// The driver's ids of the GPUs, by agent number less one.
     gpu_ids: alloc::vec::Vec<u32>,
+    /// Is shown each report first.
+    pub log: OnceLock<fn(&FaultReport)>,
 }
 
 impl Shared {
@@ -34,6 +37,7 @@ impl Shared {
             events: EventTable::new(),
             exceptions: Mutex::new(BTreeMap::new()),
             gpu_ids,
+            log: OnceLock::new(),
         }
     }
 
@@ -72,6 +76,9 @@ impl Interrupts for Shared {
     }
 
     fn stopped(&self, report: &FaultReport) {
+        if let Some(log) = self.log.get() {
+            log(report);
+        }
         let code = match &report.cause {
             FaultCause::Packet(error) => error.code(),
             FaultCause::Wave(fault) if fault.memory.is_none() => fault.code,

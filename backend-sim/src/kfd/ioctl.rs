@@ -123,9 +123,10 @@ impl KfdFace {
             File::Kfd => None,
             File::Render(index) => Some(index),
         };
-        if let Some(gpu) = index {
+        if let Some(index) = index {
+            let now = self.now(index);
             // SAFETY: by the caller's promise.
-            return unsafe { super::drm::ioctl(&self.gpus[gpu], request, argument) };
+            return unsafe { super::drm::ioctl(&self.gpus[index], now, request, argument) };
         }
         let nr = request as u8;
         if !(0x01..=self.interface.last_ioctl()).contains(&nr) {
@@ -212,7 +213,7 @@ impl KfdFace {
                 self.set_cu_mask(a)
             }),
             0x1b => with(argument, Both, |a: &mut GetQueueWaveState| {
-                Err(self.wave_state(a.queue_id))
+                self.wave_state(a)
             }),
             0x1c => with(argument, Both, |_: &mut GetDmabufInfo| Err(EINVAL)),
             0x1d => with(argument, Both, |a: &mut ImportDmabuf| {
@@ -250,6 +251,15 @@ impl KfdFace {
             0x25 => with(argument, Both, |a| self.runtime_enable(a)),
             0x26 => with(argument, Both, |a| self.debug_trap(a)),
             _ => Err(ENOTTY),
+        }
+    }
+
+    fn now(&self, index: usize) -> super::drm::Now {
+        let time = nanoseconds(ClockId::Boottime);
+        super::drm::Now {
+            used: self.process.lock().gpus[index].used,
+            gtt: self.sim.host().memory_bytes,
+            counter: self.sim.system().gpus[index].to_counter(time),
         }
     }
 

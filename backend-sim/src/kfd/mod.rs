@@ -16,7 +16,7 @@
 //! - A user pointer must stay mapped, readable and writable, until it is unmapped from all GPUs. There is no notifier.
 //! - A signal ends a wait that has a timeout with EINTR even if its handler has calls restarted; clients of the driver make
 //!   such a call again. A child process inherits nothing useful.
-//! - Refused with errno 524, as kernels refuse what they have not: SDMA and PM4 queues. With EOPNOTSUPP: dmabuf, SMI events,
+//! - Refused with errno 524, as kernels refuse what they have not: PM4 queues. With EOPNOTSUPP: dmabuf, SMI events,
 //!   debugging. SVM answers EPERM, as a kernel without it. Trap handlers and scratch addresses are taken and not used.
 
 mod drm;
@@ -36,7 +36,7 @@ mod topology;
 use crate::backend::{Mode, SimBackend, SimConfig};
 use crate::device::FaultReport;
 use crate::mem::{HostMemory, HostMemoryError, OsMemory, PAGE_SIZE};
-use crate::profile::ProfileError;
+use crate::profile::{Profile, ProfileError};
 use crate::sync::Mutex;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -46,6 +46,7 @@ use gpu::{DOORBELL_BYTES, FaceGpu};
 pub use interface::Interface;
 use interrupts::Shared;
 use process::{File, Process};
+use rukh_core::backend::GpuInfo;
 use rukh_core::kfd::{KfdFile, KfdPort, Mapping, PortError, Protection};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use thiserror_no_std::Error;
@@ -65,6 +66,17 @@ pub enum FaceError {
 }
 
 impl core::error::Error for FaceError {}
+
+/// A GPU of the machine, as its files show it.
+#[derive(Clone, Debug)]
+pub struct FaceDevice<'a> {
+    /// Whose figures it has.
+    pub profile: &'static Profile,
+    /// Minor number of its render node.
+    pub render_minor: u32,
+    /// The figures, for this place in the system.
+    pub info: &'a GpuInfo,
+}
 
 /// A machine with simulated GPUs, as one process sees it through `/dev/kfd`.
 pub struct KfdFace {
@@ -132,6 +144,49 @@ impl KfdFace {
     /// Reports of queues that stopped, oldest first; the last few. No kernel says as much.
     pub fn last_faults(&self) -> Vec<FaultReport> {
         self.sim.last_faults()
+    }
+
+    /// The GPUs, in the order of their nodes.
+    pub fn devices(&self) -> impl Iterator<Item = FaceDevice<'_>> {
+        self.gpus.iter().map(|gpu| FaceDevice {
+            profile: gpu.profile,
+            render_minor: gpu.render_minor,
+            info: &gpu.info,
+        })
+    }
+
+    /// Instructions that the waves of all GPUs have executed, as [`SimBackend::wave_instructions`] counts them.
+    pub fn wave_instructions(&self) -> u64 {
+        self.sim.wave_instructions()
+    }
+
+    /// Calls `log` with the report of each queue that stops, before the process is told: a kernel's log. It is called from
+    /// devices' threads and must not call the face. False if there is one already.
+    pub fn log_faults(&self, log: fn(&FaultReport)) -> bool {
+        self.shared.log.set(log).is_ok()
+    }
+
+    /// Unmaps a range that the client has, of the face's mappings or of others.
+    ///
+    /// # Safety
+    /// The range is the client's, and nothing uses it any more.
+    ///
+    /// # Errors
+    /// The errno.
+    pub unsafe fn unmap_range(&self, address: NonNull<u8>, size: usize) -> Result<(), i32> {
+        // Held, so that nobody is given the addresses before they are forgotten.
+        let process = &mut *self.process.lock();
+        // SAFETY: by the caller's promise. A failure leaves all mapped.
+        unsafe { rustix::mm::munmap(address.as_ptr().cast(), size) }
+            .map_err(|errno| errno.raw_os_error())?;
+        self.forget_mappings(process, address, size);
+        Ok(())
+    }
+
+    /// The client has mapped something else over a range, so that mappings of the face's are gone.
+    pub fn mapped_over(&self, address: NonNull<u8>, size: usize) {
+        let process = &mut *self.process.lock();
+        self.forget_mappings(process, address, size);
     }
 
     /// What the process has of the driver: files, buffer objects, queues. All 0 when a client has given everything back, but
@@ -237,12 +292,8 @@ unsafe impl KfdPort for KfdFace {
     }
 
     unsafe fn unmap(&self, address: NonNull<u8>, size: usize) {
-        // Held, so that nobody is given the addresses before they are forgotten.
-        let process = &mut *self.process.lock();
         // SAFETY: the caller mapped the range and uses it no more. A failure leaves it mapped.
-        if unsafe { rustix::mm::munmap(address.as_ptr().cast(), size) }.is_ok() {
-            self.forget_mappings(process, address, size);
-        }
+        let _ = unsafe { self.unmap_range(address, size) };
     }
 
     unsafe fn wipe_on_fork(&self, address: NonNull<u8>, size: usize) -> Result<(), PortError> {

@@ -38,7 +38,10 @@ pub use lock::{Lock, LockGuard};
 pub use memory::{
     Allocation, BankId, Memory, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest,
 };
-pub use optional::{Debug, Dma, Ipc, NotSupported, Profiling, Svm, VirtualMemory};
+pub use optional::{
+    Debug, Dma, Ipc, NotSupported, Profiling, Svm, SvmAccess, SvmAttribute, SvmError, SvmFlags,
+    SvmLocation, VirtualMemory,
+};
 #[cfg(feature = "std")]
 pub use park::StdPark;
 pub use park::{Park, SpinPark};
@@ -58,7 +61,8 @@ crate::impl_error!(
     MemoryError,
     QueueCreateError,
     EventError,
-    NotSupported
+    NotSupported,
+    SvmError
 );
 
 /// Everything that the runtime asks of a backend.

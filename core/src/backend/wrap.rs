@@ -8,7 +8,8 @@ use super::{
     EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareQueue, Ipc,
     LinkInfo, Memory, MemoryBank, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest,
     NotSupported, Park, Profiling, QueueCreateError, QueueHandle, QueueRequest, QueueUpdate,
-    Queues, SkippedAgent, Svm, Timeout, Topology, TopologyError, VirtualMemory, WaitMode,
+    Queues, SkippedAgent, Svm, SvmAttribute, SvmError, Timeout, Topology, TopologyError,
+    VirtualMemory, WaitMode,
 };
 use core::error::Error;
 use core::ptr::NonNull;
@@ -77,6 +78,16 @@ pub enum Call<'a> {
     },
     /// [`Ipc::export_dmabuf`]; gives the descriptor.
     ExportDmabuf(MemoryHandle),
+    /// [`Ipc::import_dmabuf`]; gives the handle.
+    ImportDmabuf(AgentId, i32),
+    /// [`Svm::set_svm`].
+    SetSvm {
+        address: u64,
+        size: u64,
+        set: &'a [SvmAttribute],
+    },
+    /// [`Svm::svm`].
+    Svm { address: u64, size: u64 },
 }
 
 /// What a hook wants done with a call.
@@ -179,6 +190,11 @@ impl<B, H: Hook> Wrap<B, H> {
             Call::Allocate(request) => MemoryError::OutOfMemory {
                 size: request.size,
                 available: 0,
+            },
+            Call::ImportDmabuf(..) => MemoryError::Os {
+                call: "import_dmabuf",
+                size: 0,
+                errno: NO_MEMORY,
             },
             Call::RegisterHost { size, .. } => MemoryError::Os {
                 call: "register_host",
@@ -448,10 +464,36 @@ impl<B: Ipc, H: Hook> Ipc for Wrap<B, H> {
         let pass = || self.inner.export_dmabuf(handle);
         self.call(&Call::ExportDmabuf(handle), refused, pass, |fd| *fd as u64)
     }
+
+    fn import_dmabuf(&self, agent: AgentId, descriptor: i32) -> Result<Allocation, MemoryError> {
+        self.memory(
+            &Call::ImportDmabuf(agent, descriptor),
+            || self.inner.import_dmabuf(agent, descriptor),
+            |allocation| allocation.handle.0,
+        )
+    }
+}
+
+impl<B: Svm, H: Hook> Svm for Wrap<B, H> {
+    fn set_svm(&self, address: u64, size: u64, set: &[SvmAttribute]) -> Result<(), SvmError> {
+        let pass = || self.inner.set_svm(address, size, set);
+        self.call(&Call::SetSvm { address, size, set }, no_svm, pass, nothing)
+    }
+
+    fn svm(&self, address: u64, size: u64, ask: &mut [SvmAttribute]) -> Result<(), SvmError> {
+        let pass = || self.inner.svm(address, size, ask);
+        self.call(&Call::Svm { address, size }, no_svm, pass, nothing)
+    }
+}
+
+const fn no_svm() -> SvmError {
+    SvmError::Os {
+        call: "svm",
+        errno: NO_MEMORY,
+    }
 }
 
 // These have no methods yet.
-impl<B: Svm, H: Hook> Svm for Wrap<B, H> {}
 impl<B: VirtualMemory, H: Hook> VirtualMemory for Wrap<B, H> {}
 impl<B: Debug, H: Hook> Debug for Wrap<B, H> {}
 impl<B: Profiling, H: Hook> Profiling for Wrap<B, H> {}

@@ -11,6 +11,7 @@
 pub mod aql;
 pub mod kernel_descriptor;
 pub mod queue;
+pub mod sdma;
 pub mod signal;
 
 /// Asserts a structure's size, alignment and field offsets at compile time.

@@ -9,3 +9,4 @@ pub mod code_object;
 pub mod isa;
 pub mod mutate;
 pub mod rng;
+pub mod topology;

@@ -6,4 +6,5 @@ mod machine_code;
 mod packets;
 mod rig;
 mod scheduling;
+mod sdma;
 mod seam;
