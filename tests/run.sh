@@ -53,6 +53,7 @@ rocminfo_run() { sh tests/scripts/rocminfo.sh "$prefix"; }
 recordings() { sh tests/scripts/recordings.sh "$prefix"; }
 rukh_info() { sh tests/scripts/rukh_info.sh "$prefix"; }
 fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 30 || echo 10)"; }
+kfd_record() { sh tests/scripts/kfd_record.sh; }
 virtual_machine() { bash tests/scripts/vm.sh; }
 docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
 
@@ -70,6 +71,7 @@ if [ "$mode" != quick ]; then
   stage "AMD's runtime on the KFD face" amd_runtime
   stage "recordings of the driver" recordings
   stage "rukh-info" rukh_info
+  stage "records of kernels on the KFD face" kfd_record
   stage "the real KFD in a virtual machine" virtual_machine
   stage "documentation" docs
   stage "fuzz targets" fuzz

@@ -2,9 +2,10 @@
 
 use crate::calls::replay::name;
 use crate::calls::system::System;
+use rukh_core::kfd::{KfdFile, KfdPort, Mapping, PortError, Protection};
 use std::ffi::CString;
 use std::io::Error;
-use std::ptr::null_mut;
+use std::ptr::{NonNull, null_mut};
 
 /// The kernel that this runs on.
 pub struct Linux;
@@ -76,6 +77,88 @@ fn open_32bit() -> String {
 #[cfg(not(target_arch = "x86_64"))]
 fn open_32bit() -> String {
     "open via int80 (compat): x86 alone has it".into()
+}
+
+// SAFETY: mappings come from mmap and live until munmap; the kernel writes an ioctl's argument within the size that the request
+// states, which is held against the buffer's length.
+unsafe impl KfdPort for Linux {
+    fn open(&self, path: &str) -> Result<KfdFile, PortError> {
+        let name = CString::new(path).unwrap_or_default();
+        // SAFETY: a C string.
+        let file = unsafe { libc::open(name.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
+        answer(i64::from(file))
+            .map(|_| KfdFile(file))
+            .map_err(|errno| PortError::file(path, errno))
+    }
+
+    fn close(&self, file: KfdFile) {
+        System::close(self, file.0);
+    }
+
+    unsafe fn ioctl_raw(
+        &self,
+        file: KfdFile,
+        request: u32,
+        argument: &mut [u8],
+    ) -> Result<(), i32> {
+        if (request >> 16 & 0x3fff) as usize > argument.len() {
+            return Err(libc::EFAULT);
+        }
+        let request = libc::c_ulong::from(request);
+        // SAFETY: the argument is as long as the request says; the caller vouches for pointers inside.
+        let value = unsafe { libc::ioctl(file.0, request, argument.as_mut_ptr()) };
+        answer(i64::from(value)).map(drop)
+    }
+
+    unsafe fn map(&self, mapping: &Mapping) -> Result<NonNull<u8>, PortError> {
+        let protection = match mapping.protection {
+            Protection::None => libc::PROT_NONE,
+            Protection::Read => libc::PROT_READ,
+            Protection::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
+        };
+        let (file, mut flags) = match mapping.file {
+            Some(file) => (file.0, libc::MAP_SHARED),
+            None => (-1, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS),
+        };
+        let mut at = null_mut();
+        if let Some(fixed) = mapping.fixed {
+            flags |= libc::MAP_FIXED;
+            at = fixed.as_ptr().cast();
+        }
+        let offset = mapping.offset as i64;
+        // SAFETY: without `fixed` the kernel picks free addresses; with it the caller owns them.
+        let address = unsafe { libc::mmap(at, mapping.size, protection, flags, file, offset) };
+        let failed = |errno| PortError::Map {
+            size: mapping.size,
+            offset: mapping.offset,
+            errno,
+        };
+        if address == libc::MAP_FAILED {
+            return Err(failed(errno()));
+        }
+        NonNull::new(address.cast()).ok_or_else(|| failed(libc::ENOMEM))
+    }
+
+    unsafe fn unmap(&self, address: NonNull<u8>, size: usize) {
+        // SAFETY: the caller mapped the range and uses it no more.
+        unsafe { libc::munmap(address.as_ptr().cast(), size) };
+    }
+
+    fn read_file(&self, path: &str, buffer: &mut [u8]) -> Result<usize, PortError> {
+        let bytes = std::fs::read(path)
+            .map_err(|error| PortError::file(path, error.raw_os_error().unwrap_or(0)))?;
+        let length = bytes.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&bytes[..length]);
+        if length < bytes.len() {
+            return Err(PortError::file(path, libc::EFBIG));
+        }
+        Ok(length)
+    }
+
+    fn list_directory(&self, path: &str, visit: &mut dyn FnMut(&str)) -> Result<(), PortError> {
+        self.list(path).iter().for_each(|name| visit(name));
+        Ok(())
+    }
 }
 
 impl System for Linux {

@@ -1,14 +1,14 @@
 //! Makes all calls of the record of a kernel on this machine's kernel and holds every answer to it. Needs no GPU, and
 //! expects none. Prints what it was answered, then what differs; ends with 0 if nothing does.
 //!
-//! Meant for virtual machines: built static (`-C target-feature=+crt-static`) it needs nothing but the kernel.
+//! Meant for virtual machines: built static (`-C target-feature=+crt-static`) it needs nothing but the kernel. All it asks, it
+//! asks through libc, so that linked to one that is shared it can be run on what `LD_PRELOAD` puts before it.
 
 mod calls;
 mod linux;
 
 use calls::replay::Replay;
 use linux::Linux;
-use rukh_backend_linux_kfd::sys::LinuxPort;
 use rukh_core::kfd::{KfdFile, KfdPort};
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         && word == "after-exec"
         && let (Ok(file), Ok(pipe)) = (file.parse(), pipe.parse())
     {
-        let mut replay = Replay::new(&LinuxPort, "");
+        let mut replay = Replay::new(&Linux, "");
         replay.system = Some(&Linux);
         replay.file = KfdFile(file);
         replay.pipe = Some(pipe);
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let mut replay = Replay::new(&LinuxPort, record);
+    let mut replay = Replay::new(&Linux, record);
     replay.system = Some(&Linux);
     replay.print = true;
     calls::replay(&mut replay);
@@ -58,8 +58,8 @@ fn main() -> ExitCode {
 
 /// The interface's version, asked through a file that is closed again.
 fn version() -> Result<(u32, u32), rukh_core::kfd::PortError> {
-    let file = LinuxPort.open("/dev/kfd")?;
-    let version = rukh_core::kfd::get_version(&LinuxPort, file);
-    LinuxPort.close(file);
+    let file = Linux.open("/dev/kfd")?;
+    let version = rukh_core::kfd::get_version(&Linux, file);
+    Linux.close(file);
     version.map(|version| (version.major_version, version.minor_version))
 }

@@ -21,6 +21,15 @@ impl Interface {
         }
     }
 
+    /// The version with this text.
+    pub fn parse(version: &str) -> Option<Self> {
+        match version {
+            "1.11" => Some(Self::V1_11),
+            "1.17" => Some(Self::V1_17),
+            _ => None,
+        }
+    }
+
     /// Whether the interface is of this minor version or of a later one.
     pub(super) const fn since(self, minor: u32) -> bool {
         self.version().1 >= minor

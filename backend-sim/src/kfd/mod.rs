@@ -57,6 +57,9 @@ pub enum FaceError {
     /// The system cannot be simulated.
     #[error("{0}")]
     Profile(ProfileError),
+    /// A version of the interface that the face has not.
+    #[error("the version of the interface is none of 1.11 and 1.17")]
+    Interface,
     /// Devices that progress inside of calls alone: behind a doorbell of plain memory nobody calls.
     #[error("the KFD face needs devices on threads of their own, not step mode")]
     Step,
@@ -133,12 +136,22 @@ impl KfdFace {
         self
     }
 
-    /// A machine with the GPUs of a list such as `gfx90a,gfx1100`.
+    /// A machine with the GPUs of a list such as `gfx90a,gfx1100`, or with `none`; with `1.11:` or `1.17:` before it, behind that
+    /// version of the interface.
     ///
     /// # Errors
     /// See [`FaceError`].
     pub fn parse(list: &str) -> Result<Self, FaceError> {
-        Self::new(SimConfig::parse(list).map_err(FaceError::Profile)?)
+        let (interface, gpus) = match list.split_once(':') {
+            Some((version, gpus)) => (Interface::parse(version).ok_or(FaceError::Interface)?, gpus),
+            None => (Interface::default(), list),
+        };
+        let config = if gpus == "none" {
+            SimConfig::new(Vec::new())
+        } else {
+            SimConfig::parse(gpus).map_err(FaceError::Profile)?
+        };
+        Ok(Self::new(config)?.with_interface(interface))
     }
 
     /// Reports of queues that stopped, oldest first; the last few. No kernel says as much.
