@@ -49,7 +49,7 @@ grind() {
   echo "== valgrind $1 $2"
   binary=$work/$2
   shift 2
-  timeout 900 valgrind --quiet --error-exitcode=99 --leak-check=full \
+  timeout 900 valgrind --quiet --error-exitcode=99 --suppressions="$root/tests/c/valgrind.supp" --leak-check=full \
     --errors-for-leak-kinds=definite --show-leak-kinds=definite "$binary" "$@"
 }
 
