@@ -3,6 +3,8 @@
 #
 #   tests/scripts/amd_runtime.sh [--show]      --show: print what rocminfo prints
 #
+# RUKH_TEST_SEED chooses golden kernels (with RUKH_TEST_MODE=full it is all of gfx90a's); RUKH_GOLDEN_DIR may have their objects.
+#
 # The programs are compiled against Debian's headers and linked with Debian's library; that it is theirs and that the
 # simulated GPU executed the kernels is asserted.
 set -eu
@@ -13,8 +15,10 @@ show=${1:-}
 objects=$root/tests/golden/objects
 fail() { echo "amd_runtime: $*" >&2; exit 1; }
 
-cargo build --manifest-path "$root/Cargo.toml" --release --locked -p rukh-kfd-preload
-preload=${CARGO_TARGET_DIR:-$root/target}/release/librukh_kfd.so
+cargo build --manifest-path "$root/Cargo.toml" --release --locked -p rukh-kfd-preload -p rukh-tests \
+  --lib --example golden_over_hsa
+built=${CARGO_TARGET_DIR:-$root/target}/release
+preload=$built/librukh_kfd.so
 unset LD_LIBRARY_PATH RUKH_BACKEND RUKH_KFD
 
 # AMD's, as Debian packages it; nothing of ours beside the preload library.
@@ -93,6 +97,8 @@ for settings in "" "HSA_ENABLE_SDMA=0" "HSA_ENABLE_INTERRUPT=0"; do
   executed 100000
   run gfx90a copies
   executed 1000
+  run gfx90a,gfx90a copies
+  executed 1000
   run gfx90a signals
   run gfx90a queues
   # Without interrupts AMD's runtime does not hear of faults.
@@ -110,3 +116,11 @@ address=$(sed -n 's/^address 0x//p' "$work/out")
 grep -q "Memory access fault by GPU node-1 .* on address 0x$address. Reason: Page not present" "$work/err" ||
   { cat "$work/out" "$work/err" >&2; fail "the runtime does not name $address"; }
 echo "PASS a memory fault without a handler"
+
+# The golden kernels, which use all that compilers ask a runtime for: scratch, dynamic group memory, hidden arguments.
+case ${RUKH_TEST_MODE:-default} in full) cases=full ;; *) cases=${RUKH_TEST_SEED:-1} ;; esac
+RUKH_GOLDEN=$cases RUKH_KFD=gfx90a RUKH_KFD_LOG=1 LD_PRELOAD=$preload timeout 3000 \
+  "$built/examples/golden_over_hsa" "$library" gfx90a > "$work/out" 2> "$work/err" ||
+  { cat "$work/out" "$work/err" >&2; fail "golden kernels"; }
+cat "$work/out"
+executed 1000000
