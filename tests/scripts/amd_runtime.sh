@@ -34,9 +34,10 @@ theirs() {
 # The DRM's headers are elsewhere; of them the driver's needs the types alone.
 mkdir -p "$work/include/drm"
 printf '#include <linux/types.h>\n' > "$work/include/drm/drm.h"
-for name in driver/driver_files vector_add matmul copies signals queues memory_fault; do
-  gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -I"$work/include" -o "$work/$(basename $name)" \
-    "$root/tests/c/$name.c" -lhsa-runtime64 -lm
+gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -I"$work/include" -I/usr/include/libdrm -o "$work/driver_files" \
+  "$root/tests/c/driver/driver_files.c" -ldrm_amdgpu
+for name in vector_add matmul copies signals queues memory_fault; do
+  gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -o "$work/$name" "$root/tests/c/$name.c" -lhsa-runtime64 -lm
 done
 theirs "$work/vector_add"
 
@@ -86,6 +87,12 @@ grep -q 'RUKH_KFD="gfx90b".*gfx90a' "$work/err" || fail "gfx90b: $(cat "$work/er
 if LD_PRELOAD=$preload rocminfo > "$work/out" 2> "$work/err"; then fail "rocminfo without GPUs"; fi
 grep -q 'RUKH_KFD is not set' "$work/err" || fail "no GPUs: $(cat "$work/err")"
 echo "PASS wrong lists of GPUs"
+
+# The runtime's own kernels and SDMA packets, generation by generation.
+for gpu in gfx906 gfx908 gfx1030 gfx90a,gfx1030; do
+  run $gpu copies
+  executed 1000
+done
 
 # With SDMA engines and interrupts; with copies by kernels alone; with polling instead of interrupts.
 for settings in "" "HSA_ENABLE_SDMA=0" "HSA_ENABLE_INTERRUPT=0"; do
