@@ -67,6 +67,49 @@ static void fills(void) {
   }
 }
 
+typedef struct {
+  hsa_agent_t gpus[8];
+  uint32_t count;
+} gpus_t;
+
+static hsa_status_t collect(hsa_agent_t agent, void *data) {
+  gpus_t *gpus = data;
+  hsa_device_type_t type;
+  MUST(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
+  if (type == HSA_DEVICE_TYPE_GPU && gpus->count < 8)
+    gpus->gpus[gpus->count++] = agent;
+  return HSA_STATUS_SUCCESS;
+}
+
+/* Between the memories of two GPUs, there and back. */
+static void peers(void) {
+  gpus_t found = {.count = 0};
+  MUST(hsa_iterate_agents(collect, &found));
+  if (found.count < 2)
+    return;
+  size_t bytes = 3000001;
+  uint8_t *memory[2];
+  for (int i = 0; i < 2; i++) {
+    hsa_amd_memory_pool_t pool = find_pool(found.gpus[i], HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
+    MUST(hsa_amd_memory_pool_allocate(pool, bytes, 0, (void **)&memory[i]));
+    MUST(hsa_amd_agents_allow_access(2, found.gpus, NULL, memory[i]));
+  }
+  paint(host, bytes, 123);
+  memset(back, 0, bytes);
+  MUST(hsa_amd_agents_allow_access(2, found.gpus, NULL, host));
+  MUST(hsa_amd_agents_allow_access(2, found.gpus, NULL, back));
+  copy(memory[0], found.gpus[0], host, agents.cpu, bytes, ASYNCHRONOUS);
+  copy(memory[1], found.gpus[1], memory[0], found.gpus[0], bytes, ASYNCHRONOUS);
+  copy(memory[0], found.gpus[0], host, agents.cpu, 1, ASYNCHRONOUS);
+  copy(back, agents.cpu, memory[1], found.gpus[1], bytes, ASYNCHRONOUS);
+  size_t wrong = 0;
+  for (size_t i = 0; i < bytes; i++)
+    wrong += back[i] != pattern(i, 123);
+  CHECK(wrong == 0);
+  for (int i = 0; i < 2; i++)
+    MUST(hsa_amd_memory_pool_free(memory[i]));
+}
+
 /* Memory of malloc's is given to the GPU, which copies from and to it. */
 static void locked(void) {
   size_t bytes = 123457;
@@ -105,6 +148,7 @@ int main(void) {
     }
   fills();
   locked();
+  peers();
 
   for (int i = 0; i < 2; i++)
     MUST(hsa_amd_memory_pool_free(device[i]));

@@ -70,6 +70,7 @@ for backend in sim kfd; do
   for object in gfx90a gfx1100 gfx1100w64; do
     run "$backend:${object%w64}" vector_add "$objects/vector_add-$object-O2-v5.co"
   done
+  run "$backend:gfx90a,gfx90a" copies
   run "$backend:gfx90a,gfx1100" vector_add "$objects/vector_add-gfx1100-O2-v5.co" 100000 gfx1100
 done
 for program in misuse signals queues lifecycle; do

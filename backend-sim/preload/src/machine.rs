@@ -95,7 +95,10 @@ fn log(report: &FaultReport) {
 extern "C" fn log_work() {
     if let Some(machine) = existing() {
         let executed = machine.face.wave_instructions();
-        std::eprintln!("rukh-kfd: process {} executed {executed} wave instructions", pid());
+        std::eprintln!(
+            "rukh-kfd: process {} executed {executed} wave instructions",
+            pid()
+        );
     }
 }
 

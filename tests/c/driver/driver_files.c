@@ -2,11 +2,14 @@
  * To be run under LD_PRELOAD=librukh_kfd.so with RUKH_KFD=gfx90a,gfx90a.
  */
 #define _GNU_SOURCE
+#include <amdgpu.h>
+#include <amdgpu_drm.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kfd_ioctl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -207,6 +210,100 @@ static void memory(void) {
   close(kfd);
 }
 
+static int query(int fd, unsigned what, void *to, unsigned bytes) {
+  struct drm_amdgpu_info info = {.return_pointer = (uintptr_t)to, .return_size = bytes, .query = what};
+  return ioctl(fd, DRM_IOCTL_AMDGPU_INFO, &info);
+}
+
+/* What a render node says, by the DRM's own headers and then by its library. */
+static void render_node(void) {
+  int fd = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
+  char name[8] = "........";
+  struct drm_version version = {.name = name, .name_len = 3};
+  CHECK(ioctl(fd, DRM_IOCTL_VERSION, &version) == 0);
+  CHECK(version.version_major == 3 && version.name_len == 6 && !memcmp(name, "amd.....", 8));
+
+  uint32_t works = 0;
+  CHECK(query(fd, AMDGPU_INFO_ACCEL_WORKING, &works, sizeof works) == 0 && works == 1);
+  struct drm_amdgpu_info_device device = {0};
+  CHECK(query(fd, AMDGPU_INFO_DEV_INFO, &device, sizeof device) == 0);
+  CHECK(device.device_id == 0x740f && device.pci_rev == 2 && device.family == AMDGPU_FAMILY_AI);
+  CHECK(device.num_shader_engines == 8 && device.num_shader_arrays_per_engine == 1);
+  CHECK(device.gpu_counter_freq == 100000 && device.max_engine_clock == 1700000 && device.max_memory_clock == 1600000);
+  CHECK(device.vram_type == AMDGPU_VRAM_TYPE_HBM && device.vram_bit_width == 4096 && device.wave_front_size == 64);
+  CHECK(device.virtual_address_alignment == 4096 && device.gart_page_size == 4096 && device.num_cu_per_sh == 13);
+  CHECK(device.virtual_address_max == 1ull << 47 && device.high_va_offset == 0xffff800000000000 &&
+        device.high_va_max > device.high_va_offset && device.tcc_disabled_mask == 0);
+  int units = 0;
+  for (int i = 0; i < 16; i++)
+    units += __builtin_popcount(device.cu_bitmap[i / 4][i % 4]);
+  CHECK(units == 104 && device.cu_active_number == 104);
+  CHECK(!memcmp(device.cu_bitmap, device.cu_ao_bitmap, sizeof device.cu_bitmap));
+  struct drm_amdgpu_memory_info memory;
+  CHECK(query(fd, AMDGPU_INFO_MEMORY, &memory, sizeof memory) == 0);
+  CHECK(memory.vram.total_heap_size == 64ull << 30 && memory.cpu_accessible_vram.total_heap_size == 64ull << 30);
+  CHECK(memory.vram.heap_usage == 0 && memory.gtt.total_heap_size > 0);
+  uint64_t first = 0, second = 0;
+  CHECK(query(fd, AMDGPU_INFO_TIMESTAMP, &first, 8) == 0 && query(fd, AMDGPU_INFO_TIMESTAMP, &second, 8) == 0);
+  CHECK(first != 0 && second >= first);
+  /* Cut to what the client has room for. */
+  uint32_t two[2] = {0, 7};
+  CHECK(query(fd, AMDGPU_INFO_DEV_INFO, two, 4) == 0 && two[0] == 0x740f && two[1] == 7);
+  FAILS(EINVAL, query(fd, 0xff, two, 4));
+  FAILS(EINVAL, query(fd, AMDGPU_INFO_DEV_INFO, NULL, 4));
+  FAILS(EFAULT, query(fd, AMDGPU_INFO_DEV_INFO, (void *)(1ull << 63), 4));
+  FAILS(EFAULT, query(fd, AMDGPU_INFO_READ_MMR_REG, two, 4));
+  FAILS(EOPNOTSUPP, ioctl(fd, DRM_IOCTL_AMDGPU_GEM_CREATE, &(union drm_amdgpu_gem_create){0}));
+  FAILS(EACCES, ioctl(fd, DRM_IOCTL_GET_CLIENT, &(struct drm_client){0}));
+
+  uint32_t major, minor;
+  amdgpu_device_handle handle;
+  CHECK(amdgpu_device_initialize(fd, &major, &minor, &handle) == 0 && major == 3);
+  struct amdgpu_gpu_info info;
+  CHECK(amdgpu_query_gpu_info(handle, &info) == 0 && info.asic_id == 0x740f && info.max_engine_clk == 1700000);
+  CHECK(!strcmp(amdgpu_get_marketing_name(handle), "AMD Instinct MI210"));
+  CHECK(amdgpu_device_deinitialize(handle) == 0);
+  close(fd);
+}
+
+/* Threads that open, copy, read and close all at once disturb neither each other nor whom they share a process with. */
+static void *busy(void *data) {
+  (void)data;
+  long wrong = 0;
+  for (int i = 0; i < 300; i++) {
+    int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC), copy = dup(fd);
+    close(fd);
+    wrong += !answers(copy);
+    FILE *file = fopen("/sys/class/kfd/kfd/topology/nodes/2/properties", "re");
+    char line[64] = "";
+    wrong += !file || !fgets(line, sizeof line, file) || strcmp(line, "cpu_cores_count 0\n");
+    if (file)
+      fclose(file);
+    DIR *directory = opendir("/sys/class/kfd/kfd/topology/nodes");
+    wrong += !directory || entries(directory) != 3 || closedir(directory);
+    int null = open("/dev/null", O_RDWR);
+    wrong += answers(null);
+    close(null);
+    close(copy);
+    void *map = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    wrong += map == MAP_FAILED || munmap(map, 8192);
+  }
+  return (void *)wrong;
+}
+
+static void threads(void) {
+  int fd = open("/dev/kfd", O_RDWR);
+  pthread_t all[4];
+  for (int i = 0; i < 4; i++)
+    CHECK(pthread_create(&all[i], NULL, busy, NULL) == 0);
+  for (int i = 0; i < 4; i++) {
+    void *wrong;
+    CHECK(pthread_join(all[i], &wrong) == 0 && !wrong);
+  }
+  CHECK(answers(fd));
+  close(fd);
+}
+
 static int ends_with(pid_t child) {
   int status = -1;
   CHECK(waitpid(child, &status, 0) == child);
@@ -266,7 +363,9 @@ int main(void) {
   descriptors();
   what_files_are();
   directories();
+  render_node();
   memory();
+  threads();
   children();
   if (failures)
     fprintf(stderr, "driver files: %d checks failed\n", failures);

@@ -75,9 +75,10 @@ unsafe fn send(file: KfdFile, request: u32, argument: *mut c_void) -> Result<c_i
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
     match files::find(fd) {
-        // SAFETY: by the caller's promise.
         Some(Open::Face(file)) => {
-            answer(inside(|| unsafe { send(file, request as u32, argument) }))
+            // SAFETY: by the caller's promise.
+            let send = || unsafe { send(file, request as u32, argument) };
+            answer(inside(send))
         }
         Some(Open::Inherited) => fail(libc::EBADF, -1),
         _ => next!(

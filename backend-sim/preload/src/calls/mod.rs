@@ -4,6 +4,7 @@
 //! a variadic function travel in the same registers as those of others, and one that was not passed is some number, which goes
 //! where the C library's own definition would take it from, or nowhere.
 
+mod attributes;
 mod descriptors;
 mod directories;
 mod links;
@@ -29,7 +30,6 @@ unsafe fn find_at(directory: c_int, path: *const c_char) -> Found {
     }
     // SAFETY: by the caller's promise.
     let path = unsafe { CStr::from_ptr(path) }.to_bytes();
-    // The first byte and the fourth do for nearly all that is not ours, before anything is allocated.
     if path.first() == Some(&b'/') {
         let path = core::str::from_utf8(path).ok()?;
         return inside(|| tree::find(path));
