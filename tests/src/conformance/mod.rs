@@ -10,6 +10,7 @@
 
 mod clock;
 mod dispatch;
+mod dma;
 mod errors;
 mod events;
 mod factory;
@@ -148,6 +149,11 @@ macro_rules! conformance_tests {
                 destroying_a_queue_ends_a_kernel_that_never_does
                 many_threads_dispatch_on_one_queue
                 every_gpu_runs_kernels
+            }
+            dma {
+                copies_and_fills_arrive_in_order
+                a_wait_holds_back_what_follows_and_an_event_tells
+                a_bad_address_is_reported_and_other_queues_go_on
             }
             errors {
                 no_dimensions_stop_the_queue
