@@ -153,6 +153,11 @@ pub struct Kernel {
     /// Names of the ioctls, in order.
     pub log: Vec<&'static str>,
     pub frequency_is_told: bool,
+    /// Whether there is shared virtual memory, and its ranges' attributes.
+    pub has_svm: bool,
+    pub svm: BTreeMap<(u64, u64), super::sharing::Range>,
+    /// Dmabufs: GPU and size, by descriptor.
+    pub exported: BTreeMap<u32, (u32, u64)>,
 }
 
 impl Kernel {
@@ -176,6 +181,9 @@ impl Kernel {
             interrupt_map_after: None,
             log: Vec::new(),
             frequency_is_told: true,
+            has_svm: false,
+            svm: BTreeMap::new(),
+            exported: BTreeMap::new(),
         }
     }
 

@@ -9,6 +9,7 @@
 
 mod ioctls;
 mod kernel;
+mod sharing;
 
 pub use kernel::{FakeGpu, Kernel};
 

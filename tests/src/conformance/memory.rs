@@ -57,7 +57,7 @@ pub(super) fn sizes_are_rounded_up_to_granules<F: Factory>(factory: &F) -> Outco
     // What a host has left changes by itself.
     let device = |id: &PoolId| {
         let pool = world.runtime.pool(*id);
-        pool.is_some_and(|pool| pool.agent != world.cpu)
+        pool.is_some_and(|pool| pool.bank.agent != world.cpu)
     };
     for id in world.pools().into_iter().filter(device) {
         let granule = world.runtime.pool(id).map_or(0, |pool| pool.granule);
