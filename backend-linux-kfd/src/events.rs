@@ -154,6 +154,13 @@ impl<P: KfdPort> KfdBackend<P> {
         }
     }
 
+    /// Whether there is an event that memory faults are reported by.
+    pub(crate) fn has_memory_events(&self) -> bool {
+        let table = self.events.lock(&self.park);
+        let mut events = table.events.values();
+        events.any(|event| event.kind == EventKind::MemoryFault)
+    }
+
     fn report(&self, kind: EventKind, data: &EventData, report: &mut dyn FnMut(EventReport)) {
         let low = |at: usize| data.data[at] as u32;
         let high = |at: usize| (data.data[at] >> 32) as u32;

@@ -194,8 +194,10 @@ impl KfdFace {
                 Ok(())
             }),
             0x13 => with(argument, In, |a: &mut SetTrapHandler| {
-                // Waves that trap stop here, without code of the client's.
-                self.gpu(a.gpu_id).map(drop)
+                // Waves that trap stop here, without code of the client's: what it would tell the driver is told.
+                let bit = self.gpu(a.gpu_id)?.bit();
+                self.shared.set_trap_handler(bit, a.tba_addr != 0);
+                Ok(())
             }),
             // SAFETY: by the caller's promise.
             0x14 => with(argument, Both, |a| unsafe { self.apertures_new(a) }),

@@ -13,6 +13,7 @@
 //!   others. A process with a queue and nothing to do was measured at 1.5 % of a processor (two workers, unoptimised), and
 //!   the first packet after a pause starts up to a millisecond late.
 //! - All GPUs share one map of addresses: two buffer objects at one address on different GPUs are refused with EINVAL.
+//! - Queues go on after a memory fault of another one; Linux takes all of a process's queues off a GPU that faulted.
 //! - A user pointer must stay mapped, readable and writable, until it is unmapped from all GPUs. There is no notifier.
 //! - Signals do not interrupt a wait (no EINTR), and a child process inherits nothing useful.
 //! - Refused with errno 524, as kernels refuse what they have not: PM4 queues. With EOPNOTSUPP: dmabuf, SMI events,
