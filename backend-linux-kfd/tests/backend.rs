@@ -669,8 +669,8 @@ fn host_writes_are_flushed_through_a_register_that_is_mapped_once() {
     backend.flush_host_writes(GPU);
     {
         let kernel = fake.kernel();
-        assert_eq!(kernel.bos.len(), 1);
-        let page = kernel.bos.values().next().unwrap();
+        assert_eq!(kernel.bos.len(), own + 1);
+        let page = kernel.bos.values().last().unwrap();
         assert!(page.flags.contains(AllocFlags::MMIO_REMAP));
         // SAFETY: the register's page is mapped at its GPU address while the backend lives.
         let word = unsafe { std::ptr::with_exposed_provenance::<u32>(page.va as usize).read() };

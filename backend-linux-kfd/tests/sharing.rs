@@ -156,6 +156,45 @@ fn memory_of_others_is_mapped_and_given_back() {
 }
 
 #[test]
+fn host_memory_comes_from_the_node_of_its_bank() {
+    let fake = Fake::gfx90a();
+    let backend = KfdBackend::open(fake.clone()).unwrap();
+    let request = |node, flags| MemoryRequest {
+        bank: BankId {
+            agent: AgentId(node),
+            index: 0,
+        },
+        size: 0x3000,
+        align: 4096,
+        flags: flags | MemoryFlags::HOST_ACCESS | MemoryFlags::WRITABLE,
+    };
+    let (loose, strict) = (MemoryFlags::empty(), MemoryFlags::NO_SUBSTITUTE);
+    for (node, flags) in [(0, loose), (1, loose), (1, strict)] {
+        let memory = backend.allocate(&request(node, flags)).unwrap();
+        let placed = fake.kernel().placed.pop();
+        assert_eq!(placed, Some((0x3000, node, flags == strict)));
+        // SAFETY: nobody uses it.
+        unsafe { backend.free(memory.handle) }.unwrap();
+    }
+    // A container that forbids placing costs who insists, and nobody else.
+    fake.kernel().refuse_placing = Some(1);
+    let memory = backend.allocate(&request(1, loose)).unwrap();
+    // SAFETY: nobody uses it.
+    unsafe { backend.free(memory.handle) }.unwrap();
+    let refused = backend.allocate(&request(1, strict)).unwrap_err();
+    assert_eq!(
+        refused,
+        MemoryError::Os {
+            call: "mbind",
+            size: 0x3000,
+            errno: 1
+        }
+    );
+    drop(backend);
+    fake.kernel().assert_clean();
+}
+
+#[test]
 fn what_is_not_used_of_the_driver_says_so_by_name() {
     let backend = KfdBackend::open(Fake::gfx90a()).unwrap();
     let names = [

@@ -109,7 +109,12 @@ pub fn run(shared: &Shared, file: KfdFile, request: u32, argument: &mut [u8]) ->
             answer
         }
         0x0c => with(argument, |a| wait_events(shared, kernel, a)),
-        0x11 | 0x13 => Ok(()),
+        0x11 => Ok(()),
+        0x13 => with(argument, |a: &mut SetTrapHandler| {
+            k.gpu(a.gpu_id)?;
+            k.traps.insert(a.gpu_id, a.tba_addr);
+            Ok(())
+        }),
         0x14 => with(argument, |a| apertures(k, a)),
         0x15 => with(argument, |a: &mut AcquireVm| {
             let fd = a.drm_fd as i32;
@@ -172,7 +177,14 @@ pub fn run(shared: &Shared, file: KfdFile, request: u32, argument: &mut [u8]) ->
             k.exported.insert(a.dmabuf_fd, (bo.gpu, bo.size));
             Ok(())
         }),
-        0x25 => Ok(()),
+        0x25 => with(argument, |a: &mut RuntimeEnable| {
+            let on = a.mode_mask & 1 != 0;
+            if on && k.runtime {
+                return Err(EBUSY);
+            }
+            k.runtime = on;
+            Ok(())
+        }),
         _ => Err(ENOTTY),
     }
 }

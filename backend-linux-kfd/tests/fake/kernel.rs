@@ -156,6 +156,14 @@ pub struct Kernel {
     /// Whether there is shared virtual memory, and its ranges' attributes.
     pub has_svm: bool,
     pub svm: BTreeMap<(u64, u64), super::sharing::Range>,
+    /// Addresses of trap handlers, by GPU.
+    pub traps: BTreeMap<u32, u64>,
+    /// Whether a runtime has said that it is loaded.
+    pub runtime: bool,
+    /// Ranges that were placed: size, NUMA node, whether there alone.
+    pub placed: Vec<(usize, u32, bool)>,
+    /// Errno of placing.
+    pub refuse_placing: Option<i32>,
     /// Dmabufs: GPU and size, by descriptor.
     pub exported: BTreeMap<u32, (u32, u64)>,
 }
@@ -183,6 +191,10 @@ impl Kernel {
             frequency_is_told: true,
             has_svm: false,
             svm: BTreeMap::new(),
+            traps: BTreeMap::new(),
+            runtime: false,
+            placed: Vec::new(),
+            refuse_placing: None,
             exported: BTreeMap::new(),
         }
     }
