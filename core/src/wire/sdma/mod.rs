@@ -17,12 +17,13 @@ mod heads;
 mod packet;
 mod writer;
 
+pub use crate::wire::dword::Address;
 pub use atomic::{AtomicOp, AtomicOperation, AtomicWidth};
 pub use generation::Generation;
 pub use heads::{
-    Address, Atomic, CondExe, ConstantFill, CopyBroadcast, CopyLinear, CopyRect, Fence, Gcr,
-    HdpFlush, Indirect, Nop, Poll, PollFunction, PreExe, Rect, RectSide, Semaphore, Timestamp,
-    TimestampSet, Trap, WriteLinear,
+    Atomic, CondExe, ConstantFill, CopyBroadcast, CopyLinear, CopyRect, Fence, Gcr, HdpFlush,
+    Indirect, Nop, Poll, PollFunction, PreExe, Rect, RectSide, Semaphore, Timestamp, TimestampSet,
+    Trap, WriteLinear,
 };
 pub use packet::{MAX_HEAD, Packet, ParseError};
 pub use writer::{Full, Writer};
