@@ -5,6 +5,7 @@ use crate::memory::{Block, Source, Want};
 use crate::queues::out_of_memory;
 use crate::sys;
 use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
 use alloc::vec;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -286,12 +287,9 @@ impl<P: KfdPort> KfdBackend<P> {
             .gpu_index(agent)
             .ok_or(DmaError::NotSupported("DMA by an agent that is no GPU"))?;
         let mut queues = self.dma.lock(&self.park);
-        if !queues.0.contains_key(&gpu) {
-            let queue = self.make_dma_queue(agent, gpu)?;
-            queues.0.insert(gpu, queue);
-        }
-        let Some(queue) = queues.0.get_mut(&gpu) else {
-            return Err(DmaError::NotSupported("DMA queues"));
+        let queue = match queues.0.entry(gpu) {
+            Entry::Occupied(queue) => queue.into_mut(),
+            Entry::Vacant(place) => place.insert(self.make_dma_queue(agent, gpu)?),
         };
         // What the host wrote to device memory is there before the engine reads it.
         self.flush_hdp(gpu);
