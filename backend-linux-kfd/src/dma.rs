@@ -1,6 +1,6 @@
 //! Copies and fills by a GPU's SDMA engine, through a queue of the backend's own on each GPU that was asked.
 
-use crate::backend::KfdBackend;
+use crate::backend::{INHERITED, KfdBackend};
 use crate::memory::{Block, Source, Want};
 use crate::queues::out_of_memory;
 use crate::sys;
@@ -286,6 +286,10 @@ impl<P: KfdPort> KfdBackend<P> {
         let gpu = self
             .gpu_index(agent)
             .ok_or(DmaError::NotSupported("DMA by an agent that is no GPU"))?;
+        if self.kfd.inherited() {
+            // What is mapped of the queue's is not in a child.
+            return Err(DmaError::NotSupported(INHERITED));
+        }
         let mut queues = self.dma.lock(&self.park);
         let queue = match queues.0.entry(gpu) {
             Entry::Occupied(queue) => queue.into_mut(),
