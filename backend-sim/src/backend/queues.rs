@@ -1,7 +1,7 @@
 //! Queues: created with their memory checked once, consumed by the packet processor.
 
 use super::SimBackend;
-use crate::cp::{AnyQueue, Queue, QueueMemory};
+use crate::cp::{AnyQueue, Pm4Queue, Queue, QueueMemory};
 use crate::device::{Gpu, NoEngine};
 use crate::mem::Access;
 use crate::profile::MAX_QUEUES;
@@ -20,6 +20,12 @@ const MAX_PACKETS: u64 = 1 << 20;
 
 /// Largest ring of dwords, in bytes.
 const MAX_RING: u64 = 1 << 30;
+
+/// What a compute queue's packet processor works on.
+enum Parts {
+    Aql(QueueMemory),
+    Pm4(Ring),
+}
 
 /// Host address of memory that the GPU reads and writes.
 fn host(
@@ -140,12 +146,15 @@ impl Queues for SimBackend {
         };
         match kind {
             QueueKind::Compute => {}
-            QueueKind::Pm4 => return Err(QueueCreateError::NotSupported("PM4 queues")),
+            QueueKind::Pm4 => {}
             QueueKind::Sdma | QueueKind::SdmaXgmi | QueueKind::SdmaEngine(_) => {
                 return self.create_sdma_queue(gpu, request);
             }
         }
-        let memory = memory(gpu, request)?;
+        let parts = match kind {
+            QueueKind::Pm4 => Parts::Pm4(ring(gpu, request)?),
+            _ => Parts::Aql(memory(gpu, request)?),
+        };
         let none_left = QueueCreateError::NoneLeft {
             agent,
             limit: MAX_QUEUES,
@@ -157,19 +166,27 @@ impl Queues for SimBackend {
             })
             .map_err(|_| none_left.clone())?;
         let handle = self.system.queues.insert(|slot, handle| {
-            AnyQueue::Aql(Box::new(Queue::new(
-                handle,
-                slot,
-                agent.0 as usize - 1,
-                memory,
-                request.error_event,
-                request.priority,
-                gpu.profile.compute_units,
-            )))
+            let index = agent.0 as usize - 1;
+            let (event, priority) = (request.error_event, request.priority);
+            let units = gpu.profile.compute_units;
+            match parts {
+                Parts::Aql(memory) => AnyQueue::Aql(Box::new(Queue::new(
+                    handle, slot, index, memory, event, priority, units,
+                ))),
+                Parts::Pm4(ring) => AnyQueue::Pm4(Box::new(Pm4Queue::new(
+                    handle, slot, index, ring, event, priority, units,
+                ))),
+            }
         });
         let Some(handle) = handle else {
             gpu.queues.fetch_sub(1, Ordering::AcqRel);
             return Err(none_left);
+        };
+        let descriptor = if kind == QueueKind::Pm4 {
+            // It has none.
+            request.ring
+        } else {
+            request.descriptor
         };
         self.books.lock().pin(
             handle,
@@ -177,7 +194,7 @@ impl Queues for SimBackend {
                 request.ring,
                 request.write_index,
                 request.read_index,
-                request.descriptor,
+                descriptor,
             ],
         );
         Ok(HardwareQueue {

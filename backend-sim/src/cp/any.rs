@@ -1,5 +1,6 @@
 //! A queue of any kind: what the table of queues and the backend do with all of them.
 
+use super::pm4::Pm4Queue;
 use super::queue::{Queue, Served};
 use crate::device::System;
 use crate::sdma::SdmaQueue;
@@ -12,6 +13,8 @@ pub(crate) enum AnyQueue {
     Aql(Box<Queue>),
     /// SDMA packets.
     Sdma(Box<SdmaQueue>),
+    /// PM4 commands.
+    Pm4(Box<Pm4Queue>),
 }
 
 impl AnyQueue {
@@ -19,6 +22,7 @@ impl AnyQueue {
         match self {
             Self::Aql(queue) => queue.handle,
             Self::Sdma(queue) => queue.handle,
+            Self::Pm4(queue) => queue.handle,
         }
     }
 
@@ -27,13 +31,14 @@ impl AnyQueue {
         match self {
             Self::Aql(queue) => queue.gpu,
             Self::Sdma(queue) => queue.gpu,
+            Self::Pm4(queue) => queue.gpu,
         }
     }
 
     /// The SDMA engine that it is on.
     pub(crate) fn engine(&self) -> Option<usize> {
         match self {
-            Self::Aql(_) => None,
+            Self::Aql(_) | Self::Pm4(_) => None,
             Self::Sdma(queue) => Some(queue.engine),
         }
     }
@@ -43,6 +48,7 @@ impl AnyQueue {
         match self {
             Self::Aql(queue) => queue.service(system, doorbell),
             Self::Sdma(queue) => queue.service(system, doorbell),
+            Self::Pm4(queue) => queue.service(system, doorbell),
         }
     }
 
@@ -51,6 +57,7 @@ impl AnyQueue {
         match self {
             Self::Aql(queue) => queue.abandon(),
             Self::Sdma(queue) => queue.abandon(),
+            Self::Pm4(queue) => queue.abandon(),
         }
     }
 
@@ -59,6 +66,7 @@ impl AnyQueue {
         match self {
             Self::Aql(queue) => queue.is_drained(),
             Self::Sdma(_) => true,
+            Self::Pm4(queue) => queue.is_drained(),
         }
     }
 
@@ -67,6 +75,7 @@ impl AnyQueue {
             Self::Aql(queue) => (queue.active, queue.priority) = (active, priority),
             // An engine's queues take turns, whatever their priorities.
             Self::Sdma(queue) => queue.active = active,
+            Self::Pm4(queue) => (queue.active, queue.priority) = (active, priority),
         }
     }
 
@@ -75,6 +84,7 @@ impl AnyQueue {
         match self {
             Self::Aql(queue) => queue.compute_units = count,
             Self::Sdma(_) => {}
+            Self::Pm4(queue) => queue.compute_units = count,
         }
     }
 }

@@ -14,6 +14,7 @@ mod table;
 
 pub(crate) use any::AnyQueue;
 pub(crate) use memory::QueueMemory;
+pub(crate) use pm4::Pm4Queue;
 pub(crate) use queue::{Queue, Served};
 pub(crate) use scratch::ScratchSlots;
 #[cfg(feature = "std")]

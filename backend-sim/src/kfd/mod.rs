@@ -16,7 +16,7 @@
 //! - Queues go on after a memory fault of another one; Linux takes all of a process's queues off a GPU that faulted.
 //! - A user pointer must stay mapped, readable and writable, until it is unmapped from all GPUs. There is no notifier.
 //! - Signals do not interrupt a wait (no EINTR), and a child process inherits nothing useful.
-//! - Refused with errno 524, as kernels refuse what they have not: PM4 queues. With EOPNOTSUPP: dmabuf, SMI events,
+//! - Refused with EOPNOTSUPP: dmabuf, SMI events,
 //!   debugging. SVM answers EPERM, as a kernel without it. Trap handlers and scratch addresses are taken and not used.
 
 mod drm;

@@ -324,10 +324,15 @@ fn buffers(
     }
     let sizes = gpu.sizes;
     if a.eop_buffer_address != 0 {
-        if a.eop_buffer_size != sizes.end_of_pipe {
+        // Where AQL queues need none, PM4 queues have the usual one.
+        let bytes = match kind {
+            QueueKind::Pm4 => sizes.end_of_pipe.max(PAGE_SIZE),
+            _ => sizes.end_of_pipe,
+        };
+        if a.eop_buffer_size != bytes {
             return Err(EINVAL);
         }
-        want(a.eop_buffer_address, sizes.end_of_pipe, false)?;
+        want(a.eop_buffer_address, bytes, false)?;
     }
     if u64::from(a.ctl_stack_size) != sizes.control_stack
         || u64::from(a.ctx_save_restore_size) != sizes.save_area

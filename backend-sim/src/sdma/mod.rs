@@ -14,5 +14,6 @@ mod queue;
 mod ring;
 
 pub use error::SdmaError;
+pub(crate) use moves::Move;
 pub(crate) use queue::SdmaQueue;
 pub(crate) use ring::Ring;

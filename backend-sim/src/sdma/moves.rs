@@ -7,11 +7,11 @@ use rukh_core::wire::sdma::Rect;
 const PIECE: u64 = 64 << 10;
 
 /// An access that is not possible, and what it was for.
-pub(super) type Bad = (&'static str, MemoryFault);
+pub(crate) type Bad = (&'static str, MemoryFault);
 
 /// Work that may take more than one turn.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Move {
+pub(crate) enum Move {
     /// Bytes in a row, to one or two places.
     Copy {
         source: u64,
@@ -36,8 +36,31 @@ pub(super) enum Move {
 }
 
 impl Move {
+    /// Bytes in a row.
+    pub(crate) const fn copy(destination: u64, source: u64, bytes: u64) -> Self {
+        Self::Copy {
+            source,
+            destinations: [destination, 0],
+            count: 1,
+            bytes,
+            backwards: false,
+            done: 0,
+        }
+    }
+
+    /// Whole dwords of one value, at an address of a dword.
+    pub(crate) const fn fill(destination: u64, value: u32, bytes: u64) -> Self {
+        Self::Fill {
+            destination,
+            pattern: value,
+            pattern_bytes: 4,
+            bytes,
+            done: 0,
+        }
+    }
+
     /// Goes on, for about `budget` bytes, which it takes off. True if all is done.
-    pub(super) fn advance(&mut self, view: &MemoryView, budget: &mut u64) -> Result<bool, Bad> {
+    pub(crate) fn advance(&mut self, view: &MemoryView, budget: &mut u64) -> Result<bool, Bad> {
         match self {
             Self::Copy {
                 source,
