@@ -12,7 +12,7 @@
 //! 4. [`error`]: core's errors as statuses. [`callback`]: calling back, outside of the boundary.
 //!
 //! [`abi`] is what clients and this library agree on, checked against the C headers.
-//! [`backend`] chooses what runs the kernels.
+//! [`backend`] chooses what runs the kernels, [`driver`] what stands behind `/dev/kfd`.
 
 pub mod abi;
 pub mod agent;
@@ -23,6 +23,7 @@ mod callback;
 pub mod code_object;
 mod debug;
 mod diag;
+pub mod driver;
 mod entry;
 mod error;
 pub mod executable;

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds the C clients against Debian's HSA headers and runs them over the C library on the
-# software GPU, plain and under valgrind.
+# Builds the C clients against Debian's HSA headers and runs them over the C library, plain and under
+# valgrind: on the software GPU itself (sim:PROFILE), and through the Linux KFD backend on the software
+# GPU's KFD face (kfd:PROFILE).
 #
 #   tests/scripts/c_clients.sh [--no-valgrind] [PREFIX]
 #
@@ -24,51 +25,65 @@ for source in "$root"/tests/c/*.c; do
 done
 export LD_LIBRARY_PATH="$prefix/lib"
 
+# Sets the variables for a backend.
+use() {
+  case $1 in
+    kfd:*) export RUKH_BACKEND=kfd RUKH_KFD="${1#kfd:}" ;;
+    *) export RUKH_BACKEND="$1" RUKH_KFD= ;;
+  esac
+}
+
 # run BACKEND PROGRAM ARGUMENT...
 run() {
-  with=$1
+  use "$1"
+  echo "== $1 $2"
   binary=$work/$2
   shift 2
-  echo "== RUKH_BACKEND=$with $(basename "$binary") $*"
-  RUKH_BACKEND=$with timeout 300 "$binary" "$@"
+  timeout 300 "$binary" "$@"
 }
 
 # The same under valgrind: no error, no leak of memory that nothing points to any more.
 grind() {
   [ $valgrind = yes ] || return 0
-  with=$1
+  use "$1"
+  echo "== valgrind $1 $2"
   binary=$work/$2
   shift 2
-  echo "== valgrind RUKH_BACKEND=$with $(basename "$binary") $*"
-  RUKH_BACKEND=$with timeout 900 valgrind --quiet --error-exitcode=99 --leak-check=full \
+  timeout 900 valgrind --quiet --error-exitcode=99 --suppressions="$root/tests/c/valgrind.supp" --leak-check=full \
     --errors-for-leak-kinds=definite --show-leak-kinds=definite "$binary" "$@"
 }
 
 objects=$root/tests/golden/objects
-for program in misuse signals queues lifecycle; do
-  for backend in sim:gfx90a sim:gfx1100; do
-    run "$backend" "$program"
+for backend in sim kfd; do
+  for gpu in gfx90a gfx1100; do
+    with=$backend:$gpu
+    for program in misuse signals queues lifecycle; do
+      run "$with" "$program"
+    done
+    run "$with" lifecycle exit
+    run "$with" executables "$objects/vector_add-$gpu-O2-v5.co"
+    run "$with" faults "$objects/fault-$gpu-O2-v5.co"
   done
+  for object in gfx90a gfx1100 gfx1100w64; do
+    run "$backend:${object%w64}" vector_add "$objects/vector_add-$object-O2-v5.co"
+  done
+  run "$backend:gfx90a,gfx1100" vector_add "$objects/vector_add-gfx1100-O2-v5.co" 100000 gfx1100
+done
+for program in misuse signals queues lifecycle; do
   grind sim:gfx90a "$program"
 done
-run sim:gfx90a lifecycle exit
-run sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
-run sim:gfx1100 executables "$objects/vector_add-gfx1100-O2-v5.co"
 grind sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
-for gpu in gfx90a gfx1100; do
-  run "sim:$gpu" faults "$objects/fault-$gpu-O2-v5.co"
-done
 grind sim:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
 for object in gfx90a gfx1100 gfx1100w64; do
-  gpu=${object%w64}
-  run "sim:$gpu" vector_add "$objects/vector_add-$object-O2-v5.co"
-  grind "sim:$gpu" vector_add "$objects/vector_add-$object-O2-v5.co" 1000
+  grind "sim:${object%w64}" vector_add "$objects/vector_add-$object-O2-v5.co" 1000
 done
-run sim:gfx90a,gfx1100 vector_add "$objects/vector_add-gfx1100-O2-v5.co" 100000 gfx1100
+grind kfd:gfx90a lifecycle
+grind kfd:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
+grind kfd:gfx1100 vector_add "$objects/vector_add-gfx1100-O2-v5.co" 1000
 
 # Without a backend hsa_init fails, and says how to have one.
 if [ ! -e /dev/kfd ]; then
-  if RUKH_BACKEND= "$work/signals" 2> "$work/stderr"; then
+  if RUKH_BACKEND= RUKH_KFD= "$work/signals" 2> "$work/stderr"; then
     echo "hsa_init succeeded without a GPU" >&2
     exit 1
   fi
