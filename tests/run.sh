@@ -40,9 +40,11 @@ lint() {
   cargo clippy -p rukh-backend-sim --no-default-features --locked -- -D warnings
 }
 
-build_golden() { bash tests/golden/build.sh --check && bash tests/golden/build.sh "$RUKH_GOLDEN_DIR"; }
+build_golden() { bash tests/golden/build.sh --check && sh backend-linux-kfd/src/trap/build.sh --check && bash tests/golden/build.sh "$RUKH_GOLDEN_DIR"; }
 # The matrix has a stage of its own, on optimised code; here a few cases do.
 unit_tests() { RUKH_TEST_MODE=quick cargo test --workspace --locked; }
+# Quick ones are among the unit tests.
+port_faults() { cargo test --release --locked -p rukh-tests --test port_faults -- --nocapture; }
 golden_matrix() { cargo test --release --locked -p rukh-tests --test golden -- --nocapture; }
 freestanding() { bash tests/scripts/freestanding.sh; }
 example() { cargo run --release --locked -p rukh-backend-sim --example vector_add; }
@@ -63,6 +65,7 @@ stage "build golden kernels" build_golden
 stage "unit and integration tests" unit_tests
 stage "golden kernels against the host ($mode, seed $RUKH_TEST_SEED)" golden_matrix
 if [ "$mode" != quick ]; then
+  stage "a system that refuses" port_faults
   stage "tier 0 without std and alloc" freestanding
   stage "example" example
   stage "C library" c_library
