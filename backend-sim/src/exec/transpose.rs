@@ -37,10 +37,10 @@ fn put(words: &mut [u32; 4], low: usize, width: usize, value: u32) {
 
 fn write(m: &mut Machine<'_>, op: &MicroOp, rows: usize, values: &[[u32; 4]; 64]) {
     let exec = m.wave.exec();
-    for row in 0..rows {
+    for row in (0..4).take(rows) {
         if let Some(to) = m.wave.rows.row_mut(op.dst - VGPR + row as u16) {
             for lane in Lanes(exec) {
-                to[lane] = values[lane][row];
+                to[lane] = values[lane][row & 3];
             }
         }
     }
@@ -55,8 +55,8 @@ pub(crate) fn lds_read<const BITS: usize>(m: &mut Machine<'_>, op: &MicroOp, _: 
     let mut read = [[0; 4]; 64];
     for lane in Lanes(m.wave.exec()) {
         let at = addresses[lane].wrapping_add(op.k[0] as u32) as usize;
-        for word in 0..bytes / 4 {
-            read[lane][word] = m.lds_value(at + 4 * word, 4) as u32;
+        for (word, to) in read[lane].iter_mut().enumerate().take(bytes / 4) {
+            *to = m.lds_value(at + 4 * word, 4) as u32;
         }
     }
     let mut out = [[0; 4]; 64];

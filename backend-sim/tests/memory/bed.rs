@@ -15,7 +15,8 @@ use rukh_backend_sim::mem::{AddressMap, HeapMemory, HostMemory, MemoryView, Righ
 
 /// Assembles a program; `s_endpgm` follows it.
 pub fn assemble(arch: Arch, lanes: u32, source: &str) -> Vec<u8> {
-    static DONE: OnceLock<Mutex<HashMap<(Arch, u32, String), Vec<u8>>>> = OnceLock::new();
+    type Done = HashMap<(Arch, u32, String), Vec<u8>>;
+    static DONE: OnceLock<Mutex<Done>> = OnceLock::new();
     let done = DONE.get_or_init(Default::default);
     let key = (arch, lanes, source.to_string());
     if let Some(code) = done.lock().expect("no test fails here").get(&key) {
