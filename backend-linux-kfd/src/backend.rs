@@ -2,6 +2,7 @@
 
 use crate::code::CodeQueues;
 use crate::device::{self, Gpu};
+use crate::dma::DmaQueues;
 use crate::events::EventTable;
 use crate::kfd::{Kfd, OpenError};
 use crate::memory::MemoryTable;
@@ -40,7 +41,8 @@ pub struct KfdBackend<P: KfdPort> {
     pub(crate) told: AtomicBool,
     /// Each GPU's counter when the backend was opened, for those whose frequency is not told.
     pub(crate) first_counters: Vec<ClockCounters>,
-    // Taken in this order: code, queues, events, memory.
+    // Taken in this order: dma, code, queues, events, memory.
+    pub(crate) dma: Lock<DmaQueues>,
     pub(crate) code: Lock<CodeQueues>,
     pub(crate) queues: Lock<QueueTable>,
     pub(crate) events: Lock<EventTable>,
@@ -66,6 +68,7 @@ impl<P: KfdPort> KfdBackend<P> {
             xnack,
             told: AtomicBool::new(false),
             first_counters: Vec::new(),
+            dma: Lock::new(DmaQueues::default()),
             code: Lock::new(CodeQueues::default()),
             queues: Lock::new(QueueTable::default()),
             events: Lock::new(EventTable::default()),

@@ -9,7 +9,8 @@
 //! 3. `memory`: addresses, buffer objects, mappings.
 //! 4. `events`: the event page, waits, fault reports.
 //! 5. [`queues`]: hardware queues, the buffers beside them, doorbells; `code`: making a GPU forget cached
-//!    instructions; [`trap`]: code that waves run when they trap.
+//!    instructions; [`trap`]: code that waves run when they trap;
+//!    `dma`: copies by SDMA engines.
 //! 6. `clock`, `svm`, `optional`: counters, shared virtual memory, dmabuf, and what else the driver offers.
 //! 7. [`trace`]: a port that writes down every call, and one that answers from what was written; [`fault`]: one that
 //!    fails when it is told to.
@@ -23,6 +24,7 @@ mod backend;
 mod clock;
 mod code;
 mod device;
+mod dma;
 mod drm;
 mod events;
 pub mod fault;

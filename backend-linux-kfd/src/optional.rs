@@ -4,7 +4,7 @@ use crate::backend::{INHERITED, KfdBackend};
 use crate::kfd::Kfd;
 use core::sync::atomic::Ordering;
 use rukh_core::backend::{
-    AgentId, Allocation, Debug, Dma, Ipc, MemoryError, MemoryHandle, NotSupported, Profiling,
+    AgentId, Allocation, Debug, Ipc, MemoryError, MemoryHandle, NotSupported, Profiling,
     QueueHandle, VirtualMemory,
 };
 use rukh_core::kfd::uapi::{
@@ -163,19 +163,6 @@ impl<P: KfdPort> KfdBackend<P> {
         Err(NotSupported("system-management events (SMI_EVENTS)"))
     }
 
-    /// Creates an SDMA queue on an engine that the caller chooses.
-    ///
-    /// # Errors
-    /// [`NotSupported`], always.
-    pub fn create_queue_on_engine(
-        &self,
-        agent: AgentId,
-        engine: u32,
-    ) -> Result<QueueHandle, NotSupported> {
-        let _ = (agent, engine);
-        Err(NotSupported("SDMA queues by engine (SDMA_BY_ENG_ID)"))
-    }
-
     /// Debugs a process.
     ///
     /// # Errors
@@ -216,7 +203,6 @@ impl<P: KfdPort> Ipc for KfdBackend<P> {
     }
 }
 
-impl<P: KfdPort> Dma for KfdBackend<P> {}
 impl<P: KfdPort> VirtualMemory for KfdBackend<P> {}
 impl<P: KfdPort> Debug for KfdBackend<P> {}
 impl<P: KfdPort> Profiling for KfdBackend<P> {}

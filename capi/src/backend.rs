@@ -66,24 +66,47 @@ impl fmt::Display for ChoiceError {
             Self::NoGpu { skipped } => {
                 write!(f, "the kernel driver has no usable GPU")?;
                 for device in skipped {
-                    write!(f, "; node {}: ", device.node)?;
-                    match &device.reason {
-                        SkipReason::CannotOpen { path, errno } => {
-                            write!(f, "{path} cannot be opened (errno {errno})")?;
-                        }
-                        SkipReason::UnknownProcessor { gfx_target_version } => {
-                            write!(f, "processor {gfx_target_version} is not known")?;
-                        }
-                        SkipReason::BadProperty { key, value } => {
-                            write!(f, "its property {key} is {value:?}")?;
-                        }
-                        SkipReason::Unsupported { what } => {
-                            write!(f, "{what} is not supported")?;
-                        }
-                    }
+                    write!(f, "; {}", Skipped(device))?;
                 }
                 Ok(())
             }
+        }
+    }
+}
+
+/// A device that cannot be used and why, in words.
+#[derive(Clone, Copy, Debug)]
+pub struct Skipped<'a>(pub &'a SkippedAgent);
+
+impl Skipped<'_> {
+    /// Whether it is hidden on purpose: a container that was given some of the GPUs may not look at the others.
+    pub fn is_hidden(&self) -> bool {
+        const REFUSED: [i32; 2] = [1, 13];
+        matches!(&self.0.reason, SkipReason::CannotOpen { path, errno }
+            if path.contains("/topology/") && REFUSED.contains(errno))
+    }
+}
+
+impl fmt::Display for Skipped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {}: ", self.0.node)?;
+        match &self.0.reason {
+            SkipReason::CannotOpen { path, errno } => {
+                write!(f, "{path} cannot be opened (errno {errno})")
+            }
+            SkipReason::UnknownProcessor { gfx_target_version } => {
+                write!(f, "processor {gfx_target_version} is not known")
+            }
+            SkipReason::BadProperty {
+                key,
+                value: Some(value),
+            } => {
+                write!(f, "its property {key} is {value}")
+            }
+            SkipReason::BadProperty { key, value: None } => {
+                write!(f, "its property {key} is missing or no number")
+            }
+            SkipReason::Unsupported { what } => write!(f, "{what} is not supported"),
         }
     }
 }

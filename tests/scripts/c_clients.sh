@@ -49,7 +49,7 @@ grind() {
   echo "== valgrind $1 $2"
   binary=$work/$2
   shift 2
-  timeout 900 valgrind --quiet --error-exitcode=99 --leak-check=full \
+  timeout 900 valgrind --quiet --error-exitcode=99 --suppressions="$root/tests/c/valgrind.supp" --leak-check=full \
     --errors-for-leak-kinds=definite --show-leak-kinds=definite "$binary" "$@"
 }
 
@@ -57,7 +57,7 @@ objects=$root/tests/golden/objects
 for backend in sim kfd; do
   for gpu in gfx90a gfx1100; do
     with=$backend:$gpu
-    for program in misuse signals queues lifecycle; do
+    for program in misuse signals queues lifecycle cpu_agents; do
       run "$with" "$program"
     done
     run "$with" lifecycle exit

@@ -57,4 +57,9 @@ for wrong in gfx9999 replay:/nowhere/at/all "replay:$0"; do
   if RUKH_KFD=$wrong "$work/signals" 2> "$work/err"; then fail "RUKH_KFD=$wrong is taken"; fi
   grep -F "RUKH_KFD" "$work/err" | grep -qF "${wrong#replay:}" || { cat "$work/err" >&2; fail "RUKH_KFD=$wrong is not named"; }
 done
+# A recording that is not whole, and one where nothing can be recorded, are told; the program runs.
+RUKH_KFD=gfx90a RUKH_TRACE=kfd:/dev/full "$work/signals" 2> "$work/err" || fail "a full disk stops the program"
+grep -q 'RUKH_TRACE: the recording /dev/full is not whole' "$work/err" || { cat "$work/err" >&2; fail "a full disk is not told"; }
+RUKH_BACKEND=sim RUKH_TRACE=kfd:$work/no.trace "$work/signals" 2> "$work/err" || fail "sim does not run"
+grep -qF "RUKH_TRACE=kfd:$work/no.trace records nothing" "$work/err" || fail "a recording of nothing is not told"
 echo "PASS recordings"

@@ -44,6 +44,7 @@ for with in sim:gfx90a sim:gfx1100 kfd:gfx90a kfd:gfx1100; do
   grep -qE "Device Type: +CPU" "$work/out" || fail "no CPU"
   grep -qE "^ +Name: +$gpu *\$" "$work/out" || fail "no agent named $gpu"
   grep -qE "Name: +amdgcn-amd-amdhsa--$gpu" "$work/out" || fail "no ISA of $gpu"
+  [ "$gpu" != gfx1100 ] || grep -qE "Name: +amdgcn-amd-amdhsa--gfx11-generic" "$work/out" || fail "no second ISA"
   grep -qE 'Segment: +GLOBAL; FLAGS: KERNARG, FINE GRAINED' "$work/out" || fail "no kernarg pool"
   grep -qE 'Segment: +GLOBAL; FLAGS: COARSE GRAINED' "$work/out" || fail "no device memory"
   grep -qE 'Segment: +GROUP' "$work/out" || fail "no group memory"
@@ -52,3 +53,15 @@ for with in sim:gfx90a sim:gfx1100 kfd:gfx90a kfd:gfx1100; do
   echo "PASS rocminfo on $with"
   [ -z "${SHOW:-}" ] || cat "$work/out"
 done
+
+# A driver without a GPU: the CPU agent alone.
+RUKH_BACKEND=kfd RUKH_KFD=none LD_LIBRARY_PATH=$prefix/lib PATH=$work/bin:$PATH \
+  $unshare --mount sh -c '
+    mount -t tmpfs none /dev
+    : > /dev/kfd
+    ln -s /proc/self/fd /dev/fd
+    : > /dev/null
+    exec rocminfo' > "$work/out" 2> "$work/err" || { cat "$work/out" "$work/err" >&2; exit 1; }
+[ "$(grep -c '^Agent [0-9]' "$work/out")" -eq 1 ] && grep -qE "Device Type: +CPU" "$work/out" ||
+  { echo "rocminfo without a GPU: not one CPU agent" >&2; cat "$work/out" >&2; exit 1; }
+echo "PASS rocminfo on a driver without a GPU"

@@ -63,6 +63,28 @@ got=0
 "$work/rukh-info" > "$work/out" || got=$?
 [ $got -eq 1 ] || fail "status $got without a GPU"
 grep -q '^0 *CPU ' "$work/out" || fail "no CPU agent without a GPU"
+
+# One GPU that cannot be opened costs that GPU alone, and the reason is told.
+export RUKH_KFD=gfx90a,gfx1100,deny:/dev/dri/renderD128
+"$work/rukh-info" --json > "$work/out"
+jq -e '.usable_gpus == 1 and ([.agents[].name] | index("gfx1100") != null and index("gfx90a") == null)
+  and any(.findings[]; .what | test("node 1: .*renderD128"))' "$work/out" > "$work/jq" ||
+  fail "a refused render node costs more than its GPU, or is not told"
+# Over the C library the same is a line on standard error, which RUKH_LOG turns off.
+gcc -std=gnu11 -O1 -pthread -o "$work/signals" "$root/tests/c/signals.c" -L"$prefix/lib" -lhsa-runtime64
+for log in on off; do
+  RUKH_LOG=$log LD_LIBRARY_PATH=$prefix/lib timeout 300 "$work/signals" > "$work/out" 2>&1 || fail "a program does not run with one GPU of two"
+  told=$(grep -c 'rukh: hsa_init: a GPU is left out: node 1: /dev/dri/renderD128 cannot be opened (errno 13)' "$work/out" || true)
+  [ "$log $told" = "on 1" ] || [ "$log $told" = "off 0" ] || fail "RUKH_LOG=$log: told $told times"
+done
+# One that a container hides is noteworthy, no failure.
+export RUKH_KFD=gfx90a,gfx1100,deny:/sys/devices/virtual/kfd/kfd/topology/nodes/1/gpu_id
+for log in on verbose; do
+  RUKH_LOG=$log LD_LIBRARY_PATH=$prefix/lib timeout 300 "$work/signals" > "$work/out" 2>&1 || fail "a program does not run with one GPU of two"
+  told=$(grep -c 'rukh: hsa_init: a GPU is hidden: node 1' "$work/out" || true)
+  [ "$log $told" = "on 0" ] || [ "$log $told" = "verbose 1" ] || fail "RUKH_LOG=$log: told $told times"
+done
+echo "PASS one GPU of two"
 unset RUKH_BACKEND RUKH_KFD
 
 # A machine of its own: nothing of a real driver shows in these namespaces.

@@ -2,6 +2,7 @@
 
 pub(super) const EPERM: i32 = 1;
 pub(super) const ENOENT: i32 = 2;
+pub(super) const EINTR: i32 = 4;
 pub(super) const EIO: i32 = 5;
 pub(super) const EBADF: i32 = 9;
 pub(super) const ENOMEM: i32 = 12;

@@ -2,7 +2,7 @@
 //!
 //! [`KfdFace`] is a [`KfdPort`]: it opens `/dev/kfd` and the render nodes, answers their ioctls errno for errno, maps what they
 //! map, and shows the topology's files. `KfdBackend<KfdFace>` drives the software GPU as it would drive a real one. Of two
-//! views on a question the kernel's counts (interface 1.17, Linux 6.12).
+//! views on a question the kernel's counts (interface 1.17, Linux 6.12; see [`Interface`] for others).
 //!
 //! In the order in which a client meets them: `topology`, `ioctl` (dispatcher and queries), `memory`, `events`, `queues`;
 //! `interrupts` is the way back. `drm` answers the render nodes. `librukh_kfd.so` (`backend-sim/preload`) puts all of it before
@@ -16,7 +16,8 @@
 //! - All GPUs share one map of addresses: two buffer objects at one address on different GPUs are refused with EINVAL.
 //! - Queues go on after a memory fault of another one; Linux takes all of a process's queues off a GPU that faulted.
 //! - A user pointer must stay mapped, readable and writable, until it is unmapped from all GPUs. There is no notifier.
-//! - Signals do not interrupt a wait (no EINTR), and a child process inherits nothing useful.
+//! - A signal ends a wait that has a timeout with EINTR even if its handler has calls restarted; clients of the driver make
+//!   such a call again. A child process inherits nothing useful.
 //! - Refused with EOPNOTSUPP: dmabuf, SMI events, debugging, buffers and submissions through DRM. SVM answers EPERM, as a
 //!   kernel without it. Trap handlers and scratch addresses are taken and not used.
 
@@ -24,6 +25,7 @@ mod drm;
 mod errno;
 mod events;
 mod gpu;
+mod interface;
 mod interrupts;
 mod ioctl;
 mod memory;
@@ -43,6 +45,7 @@ use alloc::vec::Vec;
 use core::ptr::NonNull;
 use errno::{EBADF, EFBIG, EINVAL, EIO, ENOENT};
 use gpu::{DOORBELL_BYTES, FaceGpu};
+pub use interface::Interface;
 use interrupts::Shared;
 use process::{File, Process};
 use rukh_core::backend::GpuInfo;
@@ -56,6 +59,9 @@ pub enum FaceError {
     /// The system cannot be simulated.
     #[error("{0}")]
     Profile(ProfileError),
+    /// A version of the interface that the face has not.
+    #[error("the version of the interface is none of 1.11 and 1.17")]
+    Interface,
     /// Devices that progress inside of calls alone: behind a doorbell of plain memory nobody calls.
     #[error("the KFD face needs devices on threads of their own, not step mode")]
     Step,
@@ -83,6 +89,7 @@ pub struct KfdFace {
     shared: Arc<Shared>,
     memory: OsMemory,
     gpus: Vec<FaceGpu>,
+    interface: Interface,
     // Taken before the locks of `shared`; never while waiting for an event.
     process: Mutex<Process>,
 }
@@ -120,15 +127,33 @@ impl KfdFace {
             process: Mutex::new(Process::new(gpus.len())),
             memory,
             gpus,
+            interface: Interface::default(),
         })
     }
 
-    /// A machine with the GPUs of a list such as `gfx90a,gfx1100`.
+    /// The same machine with the interface of another kernel.
+    #[must_use]
+    pub fn with_interface(mut self, interface: Interface) -> Self {
+        self.interface = interface;
+        self
+    }
+
+    /// A machine with the GPUs of a list such as `gfx90a,gfx1100`, or with `none`; with `1.11:` or `1.17:` before it, behind that
+    /// version of the interface.
     ///
     /// # Errors
     /// See [`FaceError`].
     pub fn parse(list: &str) -> Result<Self, FaceError> {
-        Self::new(SimConfig::parse(list).map_err(FaceError::Profile)?)
+        let (interface, gpus) = match list.split_once(':') {
+            Some((version, gpus)) => (Interface::parse(version).ok_or(FaceError::Interface)?, gpus),
+            None => (Interface::default(), list),
+        };
+        let config = if gpus == "none" {
+            SimConfig::new(Vec::new())
+        } else {
+            SimConfig::parse(gpus).map_err(FaceError::Profile)?
+        };
+        Ok(Self::new(config)?.with_interface(interface))
     }
 
     /// Reports of queues that stopped, oldest first; the last few. No kernel says as much.

@@ -230,7 +230,7 @@ impl SdmaQueue {
             .load_write_pointer()
             .max(doorbell.saturating_sub(1));
         let published = write.wrapping_sub(self.read);
-        if published > self.ring.bytes || write % 4 != 0 {
+        if published > self.ring.bytes || !write.is_multiple_of(4) {
             let read = self.read;
             return Err(SdmaError::WritePointer { write, read }.into());
         }

@@ -17,6 +17,7 @@
 //! traits around one and shows every call to a [`Hook`], such as [`Trace`] or [`FaultInjector`].
 
 mod clock;
+mod dma;
 mod events;
 mod fault;
 mod lock;
@@ -29,6 +30,7 @@ mod trace;
 mod wrap;
 
 pub use clock::{Clock, ClockCounters};
+pub use dma::{Dma, DmaCompletion, DmaError, DmaRequest, DmaWork};
 pub use events::{
     EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareEvent,
     MemoryFaultInfo, Timeout, WaitMode,
@@ -39,7 +41,7 @@ pub use memory::{
     Allocation, BankId, Memory, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest,
 };
 pub use optional::{
-    Debug, Dma, Ipc, NotSupported, Profiling, Svm, SvmAccess, SvmAttribute, SvmError, SvmFlags,
+    Debug, Ipc, NotSupported, Profiling, Svm, SvmAccess, SvmAttribute, SvmError, SvmFlags,
     SvmLocation, VirtualMemory,
 };
 #[cfg(feature = "std")]
@@ -62,6 +64,7 @@ crate::impl_error!(
     QueueCreateError,
     EventError,
     NotSupported,
+    DmaError,
     SvmError
 );
 

@@ -13,27 +13,6 @@ use thiserror_no_std::Error;
 #[error("this backend does not support {0}")]
 pub struct NotSupported(pub &'static str);
 
-/// Copies by engines of the device, outside of queues.
-pub trait Dma {
-    /// Copies between device addresses and returns when the bytes are there.
-    ///
-    /// # Safety
-    /// Both ranges are mapped, and nothing else writes them meanwhile.
-    ///
-    /// # Errors
-    /// [`NotSupported`]: the runtime then copies through host mappings or a queue.
-    unsafe fn copy(
-        &self,
-        agent: AgentId,
-        to: u64,
-        from: u64,
-        bytes: u64,
-    ) -> Result<(), NotSupported> {
-        let _ = (agent, to, from, bytes);
-        Err(NotSupported("copies by DMA engines outside of queues"))
-    }
-}
-
 /// Sharing memory with other processes.
 pub trait Ipc {
     /// A file descriptor that another process can import.

@@ -4,9 +4,9 @@
 //! [`Trace`](super::Trace) reports calls, [`FaultInjector`](super::FaultInjector) has some of them fail. Wraps nest.
 
 use super::{
-    AgentId, AgentInfo, Allocation, BankId, CacheInfo, Clock, ClockCounters, Debug, Dma,
-    EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareQueue, Ipc,
-    LinkInfo, Memory, MemoryBank, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest,
+    AgentId, AgentInfo, Allocation, BankId, CacheInfo, Clock, ClockCounters, Debug, Dma, DmaError,
+    DmaRequest, EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareQueue,
+    Ipc, LinkInfo, Memory, MemoryBank, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest,
     NotSupported, Park, Profiling, QueueCreateError, QueueHandle, QueueRequest, QueueUpdate,
     Queues, SkippedAgent, Svm, SvmAttribute, SvmError, Timeout, Topology, TopologyError,
     VirtualMemory, WaitMode,
@@ -76,6 +76,8 @@ pub enum Call<'a> {
         from: u64,
         bytes: u64,
     },
+    /// [`Dma::submit`].
+    Submit(&'a DmaRequest<'a>),
     /// [`Ipc::export_dmabuf`]; gives the descriptor.
     ExportDmabuf(MemoryHandle),
     /// [`Ipc::import_dmabuf`]; gives the handle.
@@ -438,23 +440,22 @@ impl<B: Clock, H: Hook> Clock for Wrap<B, H> {
 }
 
 impl<B: Dma, H: Hook> Dma for Wrap<B, H> {
-    unsafe fn copy(
-        &self,
-        agent: AgentId,
-        to: u64,
-        from: u64,
-        bytes: u64,
-    ) -> Result<(), NotSupported> {
+    unsafe fn copy(&self, agent: AgentId, to: u64, from: u64, bytes: u64) -> Result<(), DmaError> {
         let call = Call::Copy {
             agent,
             to,
             from,
             bytes,
         };
-        let refused = || NotSupported("copies by DMA engines, at the moment");
         // SAFETY: the caller's promise is the same.
         let pass = || unsafe { self.inner.copy(agent, to, from, bytes) };
-        self.call(&call, refused, pass, nothing)
+        self.call(&call, no_engine, pass, nothing)
+    }
+
+    unsafe fn submit(&self, request: &DmaRequest<'_>) -> Result<(), DmaError> {
+        // SAFETY: the caller's promise is the same.
+        let pass = || unsafe { self.inner.submit(request) };
+        self.call(&Call::Submit(request), no_engine, pass, nothing)
     }
 }
 
@@ -484,6 +485,10 @@ impl<B: Svm, H: Hook> Svm for Wrap<B, H> {
         let pass = || self.inner.svm(address, size, ask);
         self.call(&Call::Svm { address, size }, no_svm, pass, nothing)
     }
+}
+
+const fn no_engine() -> DmaError {
+    DmaError::NotSupported("DMA engines, at the moment")
 }
 
 const fn no_svm() -> SvmError {

@@ -1,4 +1,4 @@
-//! What packets made of dwords have in common: addresses in two halves, and heads as plain views.
+//! What packets made of dwords have in common: addresses in two halves, comparisons, and heads as plain views.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -26,6 +26,57 @@ impl Address {
     /// As 64 bits.
     pub const fn get(self) -> u64 {
         self.low as u64 | (self.high as u64) << 32
+    }
+}
+
+/// How packets that wait compare, unsigned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PollFunction {
+    /// Without a look.
+    Always,
+    /// Less.
+    Less,
+    /// Less or equal.
+    LessEqual,
+    /// Equal.
+    Equal,
+    /// Not equal.
+    NotEqual,
+    /// Greater or equal.
+    GreaterEqual,
+    /// Greater.
+    Greater,
+    /// The code 7.
+    Reserved,
+}
+
+impl PollFunction {
+    /// From its 3 bits.
+    pub const fn from_bits(bits: u32) -> Self {
+        match bits & 7 {
+            0 => Self::Always,
+            1 => Self::Less,
+            2 => Self::LessEqual,
+            3 => Self::Equal,
+            4 => Self::NotEqual,
+            5 => Self::GreaterEqual,
+            6 => Self::Greater,
+            _ => Self::Reserved,
+        }
+    }
+
+    /// Whether it holds; the reserved one never does.
+    pub const fn holds(self, found: u32, reference: u32) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Less => found < reference,
+            Self::LessEqual => found <= reference,
+            Self::Equal => found == reference,
+            Self::NotEqual => found != reference,
+            Self::GreaterEqual => found >= reference,
+            Self::Greater => found > reference,
+            Self::Reserved => false,
+        }
     }
 }
 

@@ -22,10 +22,9 @@ const TREES: [&str; 4] = [
 /// second the version. On a machine follow edits, each a place (3 bytes), a number of bytes that go (1), a number of
 /// bytes that come (1) and those; on none the tree's text.
 fn tree(data: &[u8]) -> (Vec<u8>, u32) {
-    let (&[base, minor], mut rest) = (match data.split_first_chunk::<2>() {
-        Some(split) => split,
-        None => return (Vec::new(), 17),
-    });
+    let Some((&[base, minor], mut rest)) = data.split_first_chunk::<2>() else {
+        return (Vec::new(), 17);
+    };
     let minor = u32::from(minor % 20);
     let Some(start) = TREES.get(usize::from(base) % (TREES.len() + 1)) else {
         return (rest.to_vec(), minor);

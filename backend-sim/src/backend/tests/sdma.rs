@@ -220,7 +220,7 @@ fn a_rectangle_is_cut_out_of_pitched_images() {
                 },
                 size: [17, 9, 2],
             };
-            let bytes = 20 * 25 * 2 << element_log2;
+            let bytes = (20 * 25 * 2) << element_log2;
             let element = |side: &RectSide, x: u64, y: u64, z: u64| {
                 let [fx, fy, fz] = side.at.map(u64::from);
                 side.base
@@ -399,7 +399,8 @@ fn a_comparison_that_loops_waits_for_its_value() {
 fn polls_compare_as_their_function_says() {
     let engine = Engine::new("gfx90a", Mode::Step { seed: 1 });
     let at = engine.rig.alloc(8, 8);
-    let holds: [(u32, fn(u32, u32) -> bool); 6] = [
+    type Comparison = fn(u32, u32) -> bool;
+    let holds: [(u32, Comparison); 6] = [
         (1, |a, b| a < b),
         (2, |a, b| a <= b),
         (3, |a, b| a == b),

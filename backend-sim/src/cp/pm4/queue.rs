@@ -7,6 +7,7 @@ use crate::cp::scratch::{ScratchSlots, TmpRing};
 use crate::device::{FaultCause, FaultReport, System, WaveFault};
 use crate::sched::{Dispatch, DispatchScratch};
 use crate::sdma::Ring;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -19,7 +20,7 @@ const MAX_IN_FLIGHT: usize = 16;
 /// Why a queue stops.
 enum Trouble {
     Command(Pm4Error),
-    Wave(WaveFault),
+    Wave(Box<WaveFault>),
 }
 
 impl From<Pm4Error> for Trouble {
@@ -63,10 +64,6 @@ pub(crate) struct Pm4Queue {
 }
 
 impl Pm4Queue {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one call, right after they were worked out"
-    )]
     pub(crate) fn new(
         handle: QueueHandle,
         slot: usize,
@@ -147,7 +144,7 @@ impl Pm4Queue {
             if let Some(dispatch) = self.in_flight.remove(at)
                 && let Some(fault) = dispatch.take_fault()
             {
-                return Err(Trouble::Wave(fault));
+                return Err(Trouble::Wave(Box::new(fault)));
             }
         }
         Ok(())
@@ -331,7 +328,7 @@ impl Pm4Queue {
         let cause = match trouble {
             Trouble::Command(Pm4Error::Packet(error)) => FaultCause::Packet(error),
             Trouble::Command(Pm4Error::Memory(what, fault)) => FaultCause::Memory { what, fault },
-            Trouble::Wave(fault) => FaultCause::Wave(fault),
+            Trouble::Wave(fault) => FaultCause::Wave(*fault),
         };
         system.record(FaultReport {
             agent: system.gpus[self.gpu].agent,

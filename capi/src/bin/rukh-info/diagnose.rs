@@ -338,11 +338,17 @@ pub fn missing_nodes(system: &System, hidden: bool) -> Vec<Finding> {
         .iter()
         .filter(|gpu| !system.has_node(gpu))
         .filter(|gpu| !(hidden && gpu.driver.as_deref() == Some("amdgpu")))
-        .map(missing_node)
+        .map(|gpu| missing_node(gpu, system))
         .collect()
 }
 
-fn missing_node(gpu: &PciGpu) -> Finding {
+/// Whether the kernel's log tells that atomics do not reach a GPU.
+fn atomics_by_log(gpu: &PciGpu, system: &System) -> Option<bool> {
+    let device = format!("1002:{:x}, PCI rejects atomics", gpu.device);
+    system.logs(&device).then_some(false)
+}
+
+fn missing_node(gpu: &PciGpu, system: &System) -> Finding {
     let place = format!("the GPU at {} (device {:#06x})", gpu.address, gpu.device);
     let log = format!(
         "the kernel's log says which: dmesg | grep -E 'kfd.*{:x}'",
@@ -353,12 +359,20 @@ fn missing_node(gpu: &PciGpu) -> Finding {
             .advise("sudo modprobe amdgpu; if it is loaded, it does not know this GPU, or its firmware is not installed"),
         Some("vfio-pci") => Finding::new("given-to-a-virtual-machine", format!("{place} is held by vfio-pci"))
             .advise("it is set aside for a virtual machine: take it out of vfio's list to use it here"),
-        Some("amdgpu") => match (gpu.core, gpu.atomics) {
-            (Some((major, minor, _)), _) if major < 9 => Finding::new(
-                "unsupported-asic",
-                format!("{place} has a graphics core {major}.{minor}, and compute needs 9 or later"),
-            )
-            .advise("GPUs from Vega on can be used"),
+        Some("amdgpu") => match (gpu.core, gpu.atomics.or(atomics_by_log(gpu, system))) {
+            (core, atomics)
+                if core.is_some_and(|(major, ..)| major < 9)
+                    || atomics != Some(false) && system.logs("not supported in kfd") =>
+            {
+                let core = core.map_or_else(String::new, |(major, minor, _)| {
+                    format!(" (graphics core {major}.{minor})")
+                });
+                Finding::new(
+                    "unsupported-asic",
+                    format!("{place} is not one that the driver's compute part supports{core}"),
+                )
+                .advise("GPUs from Vega on can be used; a newer one may need a later kernel")
+            }
             (_, Some(false)) => Finding::new(
                 "no-pcie-atomics",
                 format!("{place} is left out by the driver: PCIe atomics do not reach it"),

@@ -33,10 +33,12 @@ pub fn look(system: &System) -> Result<Report, ChoiceError> {
         backend: "kfd".into(),
         source: match &driver.source {
             Source::Kernel => "the kernel's driver".into(),
-            Source::Face(list) if list.is_empty() => {
+            Source::Face { profiles, .. } if profiles.is_empty() => {
                 "the software GPU's driver, without a GPU".into()
             }
-            Source::Face(list) => format!("the software GPU's driver with {list} ({KFD_VARIABLE})"),
+            Source::Face { profiles, .. } => {
+                format!("the software GPU's driver with {profiles} ({KFD_VARIABLE})")
+            }
             Source::Replay(file) => format!("the recording {file} ({KFD_VARIABLE})"),
         },
         ..Report::default()

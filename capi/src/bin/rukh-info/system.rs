@@ -2,7 +2,8 @@
 
 use crate::pci::{self, PciGpu};
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Who owns a device node, and who may open it.
@@ -49,6 +50,8 @@ pub struct System {
     pub seccomp: bool,
     /// What this container is, if it is one.
     pub container: Option<String>,
+    /// What the kernel's log says of the KFD, if this process may read it.
+    pub log: Vec<String>,
     /// AMD's GPUs on the bus.
     pub pci: Vec<PciGpu>,
     /// GPUs of the driver's topology that this process may see.
@@ -59,6 +62,38 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read(path)
         .map(|bytes| String::from_utf8_lossy(&bytes).trim_end().to_string())
         .unwrap_or_default()
+}
+
+/// Lines of the kernel's log that mention the KFD. The log gives a record at a read, and has no end: reading stops when
+/// it would wait.
+fn kernel_log(path: &Path) -> Vec<String> {
+    const O_NONBLOCK: i32 = 0o4000;
+    /// As long as a record can be.
+    const RECORD: usize = 8192;
+    const MAX_RECORDS: usize = 100_000;
+    let Ok(mut file) = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(O_NONBLOCK)
+        .open(path)
+    else {
+        return Vec::new();
+    };
+    let mut lines = Vec::new();
+    let mut buffer = vec![0; RECORD];
+    for _ in 0..MAX_RECORDS {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => {
+                let text = String::from_utf8_lossy(&buffer[..length]);
+                lines.extend(text.lines().filter(|l| l.contains("kfd")).map(String::from));
+            }
+            // The oldest records were overwritten meanwhile: go on with those that are left.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    lines
 }
 
 impl System {
@@ -88,6 +123,7 @@ impl System {
             groups,
             seccomp: field("Seccomp").trim() == "2",
             container: container(root),
+            log: kernel_log(&root.join("dev/kmsg")),
             pci: pci::list(root),
             nodes: Vec::new(),
         };
@@ -167,6 +203,11 @@ impl System {
                 })
             })
             .collect()
+    }
+
+    /// Whether the kernel's log says something of the KFD.
+    pub fn logs(&self, text: &str) -> bool {
+        self.log.iter().any(|line| line.contains(text))
     }
 
     /// Whether the driver lists a GPU of the bus.

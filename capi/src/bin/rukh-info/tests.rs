@@ -257,6 +257,24 @@ fn a_gpu_that_the_driver_leaves_out_is_found_on_the_bus() {
         "no-pcie-atomics",
         &[address, "chipset", "pcie-root-port"],
     );
+    let log = "6,900,5000,-;kfd kfd: amdgpu: skipped device 1002:738c, PCI rejects atomics 730<0\n";
+    assert_says(
+        &only(&amdgpu().file("dev/kmsg", log)),
+        "no-pcie-atomics",
+        &[address],
+    );
+    let other = log.replace("738c", "738d");
+    assert_says(
+        &only(&amdgpu().file("dev/kmsg", &other)),
+        "left-out-by-driver",
+        &[address],
+    );
+    let log = "6,900,5000,-;kfd kfd: amdgpu: POLARIS11 not supported in kfd\n";
+    assert_says(
+        &only(&amdgpu().file("dev/kmsg", log)),
+        "unsupported-asic",
+        &[address],
+    );
     let old = ["major", "minor", "revision"]
         .iter()
         .fold(amdgpu(), |machine, part| {

@@ -1,8 +1,8 @@
 //! Commands, dword by dword. Where a command has data of any length, the view is what stands before it.
 
 use super::header::{Header, opcode};
-use crate::wire::dword::{Address, heads};
-use crate::wire::sdma::{AtomicOp, PollFunction};
+use crate::wire::dword::{Address, PollFunction, heads};
+use crate::wire::sdma::AtomicOp;
 
 heads! {
     /// WRITE_DATA: the dwords stand behind it.

@@ -15,17 +15,18 @@ mod atomic;
 mod generation;
 mod heads;
 mod packet;
+mod rect;
 mod writer;
 
-pub use crate::wire::dword::Address;
+pub use crate::wire::dword::{Address, PollFunction};
 pub use atomic::{AtomicOp, AtomicOperation, AtomicWidth};
 pub use generation::Generation;
 pub use heads::{
     Atomic, CondExe, ConstantFill, CopyBroadcast, CopyLinear, CopyRect, Fence, Gcr, HdpFlush,
-    Indirect, Nop, Poll, PollFunction, PreExe, Rect, RectSide, Semaphore, Timestamp, TimestampSet,
-    Trap, WriteLinear,
+    Indirect, Nop, Poll, PreExe, Semaphore, Timestamp, TimestampSet, Trap, WriteLinear,
 };
 pub use packet::{MAX_HEAD, Packet, ParseError};
+pub use rect::{Rect, RectSide};
 pub use writer::{Full, Writer};
 
 /// Operations: bits 0-7 of a packet's first dword.

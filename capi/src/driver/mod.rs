@@ -5,15 +5,21 @@
 //! | not set | the kernel's |
 //! | `gfx90a`, `gfx90a,gfx1100` | the software GPU's KFD face, in this process, with these profiles |
 //! | `none` | the same without a GPU |
+//! | `gfx90a,gfx1100,deny:/dev/dri/renderD128` | the same, and this file may not be opened |
 //! | `replay:FILE` | what a recording answered |
 //!
 //! `RUKH_TRACE=kfd:FILE` records every call of the driver to a file; `%p` in its name stands for the process. This
 //! library makes its system calls itself, so a preloaded library that fakes `/dev/kfd` for other programs does not
 //! see them: the variable is how to have the face here.
 
+mod deny;
+
+use crate::diag;
 use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
+use deny::Deny;
 use rukh_backend_linux_kfd::sys::{FileSink, LinuxPort};
-use rukh_backend_linux_kfd::trace::{ParseError, ReplayPort, TracePort};
+use rukh_backend_linux_kfd::trace::{ParseError, ReplayPort, TracePort, TraceSink};
 use rukh_backend_sim::SimConfig;
 use rukh_backend_sim::kfd::{FaceError, KfdFace};
 use rukh_core::kfd::{KfdPort, PortError};
@@ -41,8 +47,13 @@ pub struct Driver {
 pub enum Source {
     /// The kernel that this process runs on.
     Kernel,
-    /// The software GPU, as these profiles; none of them if the list is empty.
-    Face(String),
+    /// The software GPU.
+    Face {
+        /// As these profiles; without a GPU if the list is empty.
+        profiles: String,
+        /// Files that may not be opened.
+        denied: Vec<String>,
+    },
     /// A recording in this file.
     Replay(String),
 }
@@ -99,6 +110,23 @@ impl fmt::Display for DriverError {
     }
 }
 
+impl Source {
+    /// From a list of profiles, `none` and `deny:PATH`.
+    fn face(list: &str) -> Self {
+        let (denied, profiles): (Vec<&str>, Vec<&str>) = list
+            .split(',')
+            .filter(|part| *part != "none")
+            .partition(|part| part.starts_with("deny:"));
+        Self::Face {
+            profiles: profiles.join(","),
+            denied: denied
+                .iter()
+                .map(|part| part["deny:".len()..].into())
+                .collect(),
+        }
+    }
+}
+
 impl Driver {
     /// From the variables' values; empty ones count as not set.
     ///
@@ -107,10 +135,9 @@ impl Driver {
     pub fn parse(kfd: Option<&str>, trace: Option<&str>) -> Result<Self, DriverError> {
         let source = match kfd.unwrap_or("") {
             "" => Source::Kernel,
-            "none" => Source::Face(String::new()),
             list => match list.strip_prefix("replay:") {
                 Some(file) => Source::Replay(file.into()),
-                None => Source::Face(list.into()),
+                None => Source::face(list),
             },
         };
         let recording = match trace.unwrap_or("") {
@@ -148,7 +175,14 @@ impl Driver {
     pub fn port(&self, child: bool) -> Result<SystemPort, DriverError> {
         let port: SystemPort = match &self.source {
             Source::Kernel => Box::new(LinuxPort),
-            Source::Face(list) => Box::new(face(list).map_err(DriverError::Face)?),
+            Source::Face { profiles, denied } => {
+                let face = face(profiles).map_err(DriverError::Face)?;
+                if denied.is_empty() {
+                    Box::new(face)
+                } else {
+                    Box::new(Deny::new(face, denied.clone()))
+                }
+            }
             Source::Replay(file) => Box::new(replay(file)?),
         };
         let Some(file) = &self.recording else {
@@ -160,7 +194,32 @@ impl Driver {
             file.push_str(&format!(".{process}"));
         }
         let sink = FileSink::create(&file).map_err(DriverError::CannotRecord)?;
-        Ok(Box::new(TracePort::new(port, sink)))
+        let recording = Recording {
+            sink,
+            file,
+            told: AtomicBool::new(false),
+        };
+        Ok(Box::new(TracePort::new(port, recording)))
+    }
+}
+
+/// A file that says so, once, when it cannot be written any more: what it records goes on.
+struct Recording {
+    sink: FileSink,
+    file: String,
+    told: AtomicBool,
+}
+
+impl TraceSink for Recording {
+    fn line(&self, line: &str) {
+        self.sink.line(line);
+        let errno = self.sink.errno();
+        if errno != 0 && !self.told.swap(true, Ordering::Relaxed) {
+            diag::say(format_args!(
+                "{TRACE_VARIABLE}: the recording {} is not whole: writing it failed (errno {errno})",
+                self.file
+            ));
+        }
     }
 }
 
@@ -216,9 +275,14 @@ mod tests {
         let source = |value| Driver::parse(value, None).unwrap().source;
         assert_eq!(source(None), Source::Kernel);
         assert_eq!(source(Some("")), Source::Kernel);
-        assert_eq!(source(Some("none")), Source::Face(String::new()));
+        let face = |profiles: &str, denied: &[&str]| Source::Face {
+            profiles: profiles.into(),
+            denied: denied.iter().map(|path| String::from(*path)).collect(),
+        };
+        assert_eq!(source(Some("none")), face("", &[]));
         let two = "gfx90a,gfx1100";
-        assert_eq!(source(Some(two)), Source::Face(two.into()));
+        assert_eq!(source(Some(two)), face(two, &[]));
+        assert_eq!(source(Some("gfx90a,deny:/a,gfx1100")), face(two, &["/a"]));
         assert_eq!(source(Some("replay:a:b")), Source::Replay("a:b".into()));
     }
 
