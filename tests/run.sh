@@ -50,10 +50,13 @@ freestanding() { bash tests/scripts/freestanding.sh; }
 example() { cargo run --release --locked -p rukh-backend-sim --example vector_add; }
 c_library() { sh capi/install.sh "$prefix" && sh tests/scripts/exports.sh release; }
 c_clients() { sh tests/scripts/c_clients.sh "$prefix"; }
+amd_runtime() { sh tests/scripts/amd_runtime.sh; }
 rocminfo_run() { sh tests/scripts/rocminfo.sh "$prefix"; }
 recordings() { sh tests/scripts/recordings.sh "$prefix"; }
 rukh_info() { sh tests/scripts/rukh_info.sh "$prefix"; }
 fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 30 || echo 10)"; }
+kfd_record() { sh tests/scripts/kfd_record.sh; }
+virtual_machine() { bash tests/scripts/vm.sh; }
 docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
 
 stage "install tools" install_tools
@@ -68,8 +71,11 @@ if [ "$mode" != quick ]; then
   stage "C library" c_library
   stage "C clients" c_clients
   stage "rocminfo" rocminfo_run
+  stage "AMD's runtime on the KFD face" amd_runtime
   stage "recordings of the driver" recordings
   stage "rukh-info" rukh_info
+  stage "records of kernels on the KFD face" kfd_record
+  stage "the real KFD in a virtual machine" virtual_machine
   stage "documentation" docs
   stage "fuzz targets" fuzz
 fi

@@ -9,6 +9,7 @@ use alloc::collections::BTreeMap;
 use core::sync::atomic::{AtomicU32, Ordering, fence};
 use rukh_core::backend::{AgentId, EventId, MemoryFaultInfo};
 use rukh_core::kfd::uapi::event_type;
+use std::sync::OnceLock;
 
 /// Where the reasons of a queue's exceptions go, as its context save area's header says.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,8 @@ pub(super) struct Shared {
     exceptions: Mutex<BTreeMap<u64, Exceptions>>,
     /// The driver's ids of the GPUs, by agent number less one.
     gpu_ids: alloc::vec::Vec<u32>,
+    /// Is shown each report first.
+    pub log: OnceLock<fn(&FaultReport)>,
     /// GPUs, by agent number less one, whose waves trap into a handler of the client's.
     trap_handlers: AtomicU32,
 }
@@ -36,6 +39,7 @@ impl Shared {
             events: EventTable::new(),
             exceptions: Mutex::new(BTreeMap::new()),
             gpu_ids,
+            log: OnceLock::new(),
             trap_handlers: AtomicU32::new(0),
         }
     }
@@ -94,6 +98,9 @@ impl Interrupts for Shared {
     }
 
     fn stopped(&self, report: &FaultReport) {
+        if let Some(log) = self.log.get() {
+            log(report);
+        }
         let code = match &report.cause {
             FaultCause::Packet(error) => reason(error.code()),
             FaultCause::Wave(fault) if fault.memory.is_none() => reason(fault.code),

@@ -102,7 +102,7 @@ impl KfdFace {
         if process.gpus[index].render.is_none() {
             return Err(ENODEV);
         }
-        let objects = buffers(process, gpu, kind, a)?;
+        let objects = buffers(process, gpu, kind, a, self.interface.since(17))?;
         let id = (0..MAX_QUEUES)
             .find(|id| !process.queues.contains_key(id))
             .ok_or(ENOSPC)?;
@@ -296,12 +296,14 @@ const fn is_compute(kind: QueueKind) -> bool {
     matches!(kind, QueueKind::Compute | QueueKind::Pm4)
 }
 
-/// The buffers of a queue, each of which has to be one mapping.
+/// The buffers of a queue, each of which has to be one mapping. Whether those that waves are saved to have the right sizes
+/// is checked by kernels since 6.12.
 fn buffers(
     process: &mut Process,
     gpu: &FaceGpu,
     kind: QueueKind,
     a: &CreateQueue,
+    check_sizes: bool,
 ) -> Result<Vec<u64>, i32> {
     let mut found = Vec::new();
     let mut want = |address: u64, size: u64, kernel_pages: bool| {
@@ -319,7 +321,7 @@ fn buffers(
     want(page(a.write_pointer_address), PAGE_SIZE, gpu.has_mes())?;
     want(page(a.read_pointer_address), PAGE_SIZE, false)?;
     want(a.ring_base_address, u64::from(a.ring_size), false)?;
-    if !is_compute(kind) {
+    if !is_compute(kind) || !check_sizes {
         return Ok(found);
     }
     let sizes = gpu.sizes;

@@ -71,7 +71,8 @@ impl KfdFace {
         })
     }
 
-    fn nodes(&self) -> u32 {
+    /// Nodes, the processor's among them.
+    pub(super) fn nodes(&self) -> u32 {
         1 + self.gpus.len() as u32
     }
 

@@ -61,6 +61,8 @@ pub struct Profile {
     pub family_id: u32,
     /// ASIC revision.
     pub revision: u32,
+    /// Revision in the PCI configuration space: with the device id it tells products apart.
+    pub pci_revision: u32,
     /// SDMA engines for host transfers.
     pub sdma_engines: u32,
     /// SDMA engines for XGMI.
