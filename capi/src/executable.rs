@@ -169,7 +169,7 @@ impl ClientExecutable {
 }
 
 /// Why code cannot be loaded is more than a status can tell.
-fn explain(name: &str, error: &LoadError) -> Status {
+pub fn explain(name: &str, error: &LoadError) -> Status {
     diag::say(format_args!("{name}: {error}"));
     status_of_load(error)
 }
