@@ -149,7 +149,7 @@ fn info(state: &State, agent: &CoreAgent, attribute: AgentAttribute, place: AnyP
         A::VersionMajor => place.put(1u16),
         A::VersionMinor => place.put(1u16),
         _ if (IMAGE_ATTRIBUTES..).contains(&(attribute as u32)) && (attribute as u32) < 0xA000 => {
-            image_info(attribute, place)
+            image_info(gpu, attribute, place)
         }
         _ => amd_info(state, agent, gpu, attribute, place),
     }
@@ -167,7 +167,7 @@ impl Default for Mask {
 
 /// No agent has images. The numbers are 32 bits wide in AMD's runtime, whatever the header says, and
 /// clients leave room for no more.
-fn image_info(attribute: AgentAttribute, place: AnyPlace) -> Result {
+fn image_info(gpu: Option<&GpuInfo>, attribute: AgentAttribute, place: AnyPlace) -> Result {
     use AgentAttribute as A;
     match attribute {
         A::Image2dMaxElements
@@ -175,6 +175,11 @@ fn image_info(attribute: AgentAttribute, place: AnyPlace) -> Result {
         | A::Image2ddepthMaxElements
         | A::Image2dadepthMaxElements => place.put([0u32; 2]),
         A::Image3dMaxElements => place.put([0u32; 3]),
+        // Handles, as AMD's runtime counts them for every GPU, those without images too: without them HIP
+        // refuses even to allocate rows with a pitch.
+        A::MaxImageRdHandles => place.put(of_gpu(gpu, |_| 128u32)),
+        A::MaxImageRorwHandles => place.put(of_gpu(gpu, |_| 64u32)),
+        A::MaxSamplerHandlers => place.put(of_gpu(gpu, |_| 16u32)),
         _ => place.put(0u32),
     }
 }

@@ -227,4 +227,24 @@ unsafe impl HostMemory for OsMemory {
         let _ = unsafe { rustix::mm::munmap(start.cast(), block.size as usize + 2 * GUARD) };
         self.file.lock().give_back(block.token, block.size);
     }
+
+    fn reserve(&self, size: u64) -> Option<u64> {
+        let span = usize::try_from(size).ok()?.checked_add(2 * GUARD)?;
+        // SAFETY: a new mapping at an address of the kernel's choice touches nothing of ours.
+        let reserved = unsafe {
+            rustix::mm::mmap_anonymous(
+                core::ptr::null_mut(),
+                span,
+                ProtFlags::empty(),
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        };
+        Some((reserved.ok()?.addr() + GUARD) as u64)
+    }
+
+    unsafe fn unreserve(&self, base: u64, size: u64) {
+        let start = core::ptr::without_provenance_mut::<u8>(base as usize).wrapping_sub(GUARD);
+        // SAFETY: by the caller's promise a reservation of `reserve`, which nothing was mapped into.
+        let _ = unsafe { rustix::mm::munmap(start.cast(), size as usize + 2 * GUARD) };
+    }
 }
