@@ -49,6 +49,7 @@ example() { cargo run --release --locked -p rukh-backend-sim --example vector_ad
 c_library() { sh capi/install.sh "$prefix" && sh tests/scripts/exports.sh release; }
 c_clients() { sh tests/scripts/c_clients.sh "$prefix"; }
 rocminfo_run() { sh tests/scripts/rocminfo.sh "$prefix"; }
+programs() { bash tests/scripts/programs.sh "$prefix"; }
 fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 30 || echo 10)"; }
 docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
 
@@ -63,6 +64,7 @@ if [ "$mode" != quick ]; then
   stage "C library" c_library
   stage "C clients" c_clients
   stage "rocminfo" rocminfo_run
+  stage "programs" programs
   stage "documentation" docs
   stage "fuzz targets" fuzz
 fi

@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define N 5000
 
@@ -185,9 +186,51 @@ static void device_memory(void) {
   free(here), free(back);
 }
 
+/* Clang turns printf in a target region into a call of the device runtime, which passes the packed arguments to
+ * `rpc_fprintf` of LLVM's C library for GPUs. Debian does not ship that library: this is its part of the bargain. */
+#pragma omp begin declare target
+struct {
+  char format[64];
+  unsigned char arguments[64];
+  unsigned long long size;
+  int calls;
+} printed;
+#pragma omp end declare target
+
+#ifdef __AMDGCN__
+#pragma omp begin declare target device_type(nohost)
+#undef stdout
+FILE *stdout;
+int rpc_fprintf(FILE *stream, const char *format, void *arguments, unsigned long long size) {
+  int i = 0;
+  for (; format[i] && i < 63; i++)
+    printed.format[i] = format[i];
+  printed.format[i] = 0;
+  for (unsigned long long k = 0; k < size && k < sizeof printed.arguments; k++)
+    printed.arguments[k] = ((unsigned char *)arguments)[k];
+  printed.size = size;
+  printed.calls++;
+  return i;
+}
+#pragma omp end declare target
+#endif
+
 static void prints(void) {
+  const char *format = "from the device: %d of %ld, %.2f\n";
 #pragma omp target
-  printf("from the device: %d %s %.2f\n", 42, "text", 2.5);
+  printf("from the device: %d of %ld, %.2f\n", 42, 1234567890123l, 2.5);
+#pragma omp target update from(printed)
+  struct {
+    int d;
+    long ld;
+    double f;
+  } arguments;
+  memcpy(&arguments, printed.arguments, sizeof arguments);
+  CHECK(printed.calls == 1 && !strcmp(printed.format, format) && printed.size == sizeof arguments,
+        "%d calls, format %s, %llu bytes", printed.calls, printed.format, printed.size);
+  CHECK(arguments.d == 42 && arguments.ld == 1234567890123l && arguments.f == 2.5, "%d %ld %g", arguments.d,
+        arguments.ld, arguments.f);
+  printf(printed.format, arguments.d, arguments.ld, arguments.f);
 }
 
 int main(void) {
