@@ -4,38 +4,35 @@
 use crate::abi::{Agent, Dim3, ExtImage, ExtSampler, Opaque, Status};
 use crate::arg::{In, Out, Value};
 use crate::entry::{entry, not_yet};
+use crate::table::slot;
 use core::ffi::c_void;
 
 /// Latest minor version of major version 1.
 pub const MINOR: u16 = 0;
 
-/// `hsa_ext_images_1_pfn_t`: its functions have different types, and clients get nothing but addresses.
-#[repr(transparent)]
-struct Table([*const (); 13]);
-
-// SAFETY: addresses of functions, which never change.
-unsafe impl Sync for Table {}
-
-static TABLE: Table = Table([
-    hsa_ext_image_get_capability as *const (),
-    hsa_ext_image_data_get_info as *const (),
-    hsa_ext_image_create as *const (),
-    hsa_ext_image_destroy as *const (),
-    hsa_ext_image_copy as *const (),
-    hsa_ext_image_import as *const (),
-    hsa_ext_image_export as *const (),
-    hsa_ext_image_clear as *const (),
-    hsa_ext_sampler_create as *const (),
-    hsa_ext_sampler_destroy as *const (),
-    hsa_ext_image_get_capability_with_layout as *const (),
-    hsa_ext_image_data_get_info_with_layout as *const (),
-    hsa_ext_image_create_with_layout as *const (),
-]);
-
-/// The functions of the extension, as bytes to copy.
-pub fn table() -> &'static [u8] {
-    // SAFETY: an array of addresses, without padding.
-    unsafe { core::slice::from_raw_parts((&raw const TABLE).cast::<u8>(), size_of::<Table>()) }
+/// `hsa_ext_images_1_pfn_t`: addresses of functions of different types, as bytes to copy. Calls by this table go
+/// through the API table too.
+pub fn table() -> [u8; 13 * 8] {
+    let functions = [
+        slot::hsa_ext_image_get_capability(),
+        slot::hsa_ext_image_data_get_info(),
+        slot::hsa_ext_image_create(),
+        slot::hsa_ext_image_destroy(),
+        slot::hsa_ext_image_copy(),
+        slot::hsa_ext_image_import(),
+        slot::hsa_ext_image_export(),
+        slot::hsa_ext_image_clear(),
+        slot::hsa_ext_sampler_create(),
+        slot::hsa_ext_sampler_destroy(),
+        slot::hsa_ext_image_get_capability_with_layout(),
+        slot::hsa_ext_image_data_get_info_with_layout(),
+        slot::hsa_ext_image_create_with_layout(),
+    ];
+    let mut bytes = [0; 13 * 8];
+    for (place, function) in bytes.chunks_exact_mut(8).zip(functions) {
+        place.copy_from_slice(&function.expose_provenance().to_ne_bytes());
+    }
+    bytes
 }
 
 entry! {

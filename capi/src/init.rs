@@ -7,6 +7,7 @@ use crate::diag;
 use crate::entry::{Result, entry};
 use crate::runtime::State;
 use crate::state::{release, retain};
+use crate::tools;
 use rukh_core::runtime::{Runtime, RuntimeConfig};
 use std::sync::Arc;
 
@@ -41,11 +42,11 @@ fn start() -> Result<Arc<State>> {
 entry! {
     /// `hsa_init`: opens the runtime, or counts a further user of it.
     fn hsa_init() {
-        retain(start)
+        retain(start, tools::load)
     }
 
     /// `hsa_shut_down`: undoes one [`hsa_init`]; the last one closes the runtime.
     fn hsa_shut_down() {
-        release()
+        release(tools::unload)
     }
 }

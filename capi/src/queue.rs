@@ -1,6 +1,7 @@
 //! Chapter queues: creating and destroying. Their indices are in `queue_index.rs`.
 
 use crate::abi::{Agent, QueueErrorCallback, QueueType, Region, Signal, Status};
+use crate::amd::intercept::InterceptQueue;
 use crate::arg::Out;
 use crate::diag;
 use crate::entry::{Result, entry};
@@ -12,6 +13,7 @@ use crate::soft_queue::SoftQueue;
 use core::ffi::c_void;
 use rukh_core::backend::AgentId;
 use rukh_core::runtime::{Queue, QueueConfig, QueueFailure, QueueType as CoreType};
+use rukh_core::signal::SignalHandle;
 use rukh_core::wire::queue::HsaQueue;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,6 +29,8 @@ pub enum ClientQueue {
     },
     /// The client consumes it.
     Soft(SoftQueue),
+    /// Tools see its packets first.
+    Intercepted(Arc<InterceptQueue>),
 }
 
 impl ClientQueue {
@@ -37,6 +41,7 @@ impl ClientQueue {
     pub fn device(&self) -> Result<&Queue<SystemBackend>> {
         match self {
             Self::Device { queue, .. } => Ok(queue),
+            Self::Intercepted(queue) => Ok(queue.device()),
             Self::Soft(_) => Err(Status::INVALID_QUEUE),
         }
     }
@@ -84,6 +89,14 @@ impl ClientQueues {
         drop(all);
     }
 
+    /// The intercept queue of a doorbell.
+    pub fn intercepted(&self, doorbell: SignalHandle) -> Option<Arc<InterceptQueue>> {
+        self.lock().values().find_map(|queue| match &**queue {
+            ClientQueue::Intercepted(queue) if queue.doorbell() == doorbell => Some(queue.clone()),
+            _ => None,
+        })
+    }
+
     /// Whether a queue of this agent tells its client of errors.
     pub fn any_callback(&self, agent: AgentId) -> bool {
         self.lock().values().any(|queue| match &**queue {
@@ -91,6 +104,7 @@ impl ClientQueues {
                 queue,
                 has_callback,
             } => *has_callback && queue.agent() == agent,
+            ClientQueue::Intercepted(queue) => queue.device().agent() == agent,
             ClientQueue::Soft(_) => false,
         })
     }
@@ -113,14 +127,15 @@ fn report(callback: QueueErrorCallback, data: ClientPointer, failure: QueueFailu
     }
 }
 
-fn create(
+/// Creates a queue of a device; gives it and whether it has a callback.
+pub fn create_device_queue(
     state: &State,
     agent: Agent,
     size: u32,
     kind: u32,
     (callback, data): (QueueErrorCallback, *mut c_void),
     (private_segment_size, group_segment_size): (u32, u32),
-) -> Result<*mut HsaQueue> {
+) -> Result<(Queue<SystemBackend>, bool)> {
     let agent = state.agent(agent)?;
     if !agent.is_gpu() {
         return Err(Status::INVALID_QUEUE_CREATION);
@@ -140,8 +155,19 @@ fn create(
         ..QueueConfig::default()
     };
     let queue = state.runtime.create_queue(agent.id, config)?;
+    Ok((queue, callback.is_some()))
+}
+
+fn create(
+    state: &State,
+    agent: Agent,
+    size: u32,
+    kind: u32,
+    callback: (QueueErrorCallback, *mut c_void),
+    segments: (u32, u32),
+) -> Result<*mut HsaQueue> {
+    let (queue, has_callback) = create_device_queue(state, agent, size, kind, callback, segments)?;
     let address = core::ptr::with_exposed_provenance_mut(queue.address() as usize);
-    let has_callback = callback.is_some();
     let queue = ClientQueue::Device {
         queue,
         has_callback,
@@ -176,14 +202,18 @@ entry! {
 
     /// `hsa_queue_destroy`: stops a queue and frees it.
     fn hsa_queue_destroy(state; queue: QueuePtr) {
-        state.queues.remove(queue).map(drop)
+        let queue = state.queues.remove(queue)?;
+        if let ClientQueue::Intercepted(queue) = &*queue {
+            state.runtime.destroy_signal(queue.doorbell())?;
+        }
+        Ok(())
     }
 
-        /// `hsa_queue_inactivate`: stops a queue; packets that are not complete are abandoned.
+    /// `hsa_queue_inactivate`: stops a queue; packets that are not complete are abandoned.
     fn hsa_queue_inactivate(state; queue: QueuePtr) {
         match &*state.queues.get(queue)? {
-            ClientQueue::Device { queue, .. } => Ok(queue.inactivate()?),
             ClientQueue::Soft(_) => Ok(()),
+            queue => Ok(queue.device()?.inactivate()?),
         }
     }
 }

@@ -18,6 +18,7 @@ use rukh_core::backend::{AgentId, Backend};
 use rukh_core::isa::Isa as CoreIsa;
 use rukh_core::mem::Pool;
 use rukh_core::runtime::{Agent as CoreAgent, Runtime};
+use rukh_core::wire::queue::HsaQueue;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Any backend: the one dynamic dispatch of this library.
@@ -47,6 +48,12 @@ impl ClientPointer {
 /// A handler of system events and its argument.
 pub type SystemHandlerEntry = (SystemEventCallback, ClientPointer);
 
+/// A notifier of queues and its argument.
+pub type NotifierEntry = (
+    unsafe extern "C" fn(*const HsaQueue, Agent, *mut c_void),
+    ClientPointer,
+);
+
 /// An open runtime.
 pub struct State {
     /// Core's runtime.
@@ -67,6 +74,8 @@ pub struct State {
     pub copy_profiling: AtomicBool,
     /// Handlers of system events, in the order of registration.
     pub system_handlers: Mutex<Vec<SystemHandlerEntry>>,
+    /// Who wants to know of queues that the runtime makes for itself.
+    pub queue_notifier: Mutex<Option<NotifierEntry>>,
 }
 
 impl State {
@@ -89,6 +98,7 @@ impl State {
             queues: ClientQueues::default(),
             copy_profiling: AtomicBool::new(false),
             system_handlers: Mutex::new(Vec::new()),
+            queue_notifier: Mutex::new(None),
         })
     }
 

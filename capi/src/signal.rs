@@ -4,6 +4,7 @@
 //! the arena that knows which addresses are signals.
 
 use crate::abi::{Agent, Signal, SignalCondition, SignalGroup as GroupHandle, Status, WaitState};
+use crate::amd::intercept;
 use crate::arg::{In, Out};
 use crate::entry::{Result, entry, value};
 use crate::runtime::{State, SystemBackend};
@@ -138,7 +139,9 @@ fn store(signal: Signal, value: i64, order: MemoryOrder) -> Result {
     with(|state| {
         find(state, signal)?.store(value, order);
         Ok(())
-    })
+    })?;
+    intercept::rung(signal);
+    Ok(())
 }
 
 fn silent_store(signal: Signal, value: i64, order: MemoryOrder) -> Result {

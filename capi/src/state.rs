@@ -14,7 +14,7 @@ use crate::entry::Result;
 use crate::runtime::State;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How many counters readers spread over.
 const STRIPES: usize = 16;
@@ -26,8 +26,22 @@ struct Stripe(AtomicU32);
 /// `Arc::into_raw` of the open runtime, or null.
 static CURRENT: AtomicPtr<State> = AtomicPtr::new(core::ptr::null_mut());
 static READERS: [Stripe; STRIPES] = [const { Stripe(AtomicU32::new(0)) }; STRIPES];
-/// Calls of `hsa_init` less those of `hsa_shut_down`; held while a runtime starts.
-static REFERENCES: Mutex<u32> = Mutex::new(0);
+
+/// Who uses the runtime.
+struct References {
+    /// Calls of `hsa_init` less those of `hsa_shut_down`.
+    count: u32,
+    /// The thread that is telling tools that the runtime opens or closes.
+    changing: Option<usize>,
+}
+
+/// Held while a runtime starts.
+static REFERENCES: Mutex<References> = Mutex::new(References {
+    count: 0,
+    changing: None,
+});
+/// Nobody is telling tools any more.
+static SETTLED: Condvar = Condvar::new();
 /// Deals out stripes to threads.
 static NEXT_STRIPE: AtomicUsize = AtomicUsize::new(0);
 
@@ -95,41 +109,90 @@ pub fn open() -> Result<Arc<State>> {
     })
 }
 
-/// `hsa_init`: opens the runtime or counts a further user.
+/// `hsa_init`: opens the runtime or counts a further user. Tools are told by the thread that opens it, while
+/// others wait; a tool that calls this is counted.
 ///
 /// # Errors
 /// REFCOUNT_OVERFLOW, and those of `make`.
-pub fn retain(make: impl FnOnce() -> Result<Arc<State>>) -> Result {
-    let mut references = REFERENCES.lock().unwrap_or_else(PoisonError::into_inner);
-    if *references == MAX_REFERENCES {
+pub fn retain(make: impl FnOnce() -> Result<Arc<State>>, opened: impl FnOnce()) -> Result {
+    let mut references = References::when_settled();
+    if references.count == MAX_REFERENCES {
         return Err(Status::REFCOUNT_OVERFLOW);
     }
-    if *references == 0 {
-        let state = Arc::into_raw(make()?).cast_mut();
-        CURRENT.store(state, Ordering::SeqCst);
+    if references.count > 0 {
+        references.count += 1;
+        return Ok(());
     }
-    *references += 1;
+    let state = Arc::into_raw(make()?).cast_mut();
+    CURRENT.store(state, Ordering::SeqCst);
+    references.count = 1;
+    references.changing = Some(me());
+    drop(references);
+    opened();
+    References::settle();
     Ok(())
 }
 
-/// `hsa_shut_down`: gives one use back; the last one closes the runtime.
+/// `hsa_shut_down`: gives one use back; the last one closes the runtime, after telling the tools.
 ///
 /// # Errors
 /// NOT_INITIALIZED.
-pub fn release() -> Result {
-    let last = {
-        let mut references = REFERENCES.lock().unwrap_or_else(PoisonError::into_inner);
-        if *references == 0 {
-            return Err(Status::NOT_INITIALIZED);
+pub fn release(closing: impl FnOnce()) -> Result {
+    let mut references = References::when_settled();
+    match references.count {
+        0 => return Err(Status::NOT_INITIALIZED),
+        // A tool gives back more than it took, while it is told that the runtime opens or closes.
+        1 if references.changing.is_some() => return Err(Status::NOT_INITIALIZED),
+        1 => {}
+        _ => {
+            references.count -= 1;
+            return Ok(());
         }
-        *references -= 1;
-        (*references == 0).then(take)
-    };
-    // Not under the lock: closing waits for callbacks, which may call `hsa_init` and `hsa_shut_down`.
-    if let Some(state) = last {
-        state.close();
     }
+    references.changing = Some(me());
+    drop(references);
+    // Not under the lock: tools and the callbacks that closing waits for may call `hsa_init` and `hsa_shut_down`.
+    closing();
+    let mut references = lock();
+    references.count -= 1;
+    if references.count > 0 {
+        // A tool took a use meanwhile and kept it: the runtime stays open.
+        drop(references);
+        References::settle();
+        return Ok(());
+    }
+    let state = take();
+    drop(references);
+    References::settle();
+    state.close();
     Ok(())
+}
+
+/// The thread that asks, by the address of a variable of its own.
+fn me() -> usize {
+    MY_STRIPE.with(|mine| core::ptr::from_ref(mine).addr())
+}
+
+fn lock() -> MutexGuard<'static, References> {
+    REFERENCES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl References {
+    /// The counts, when no other thread is telling tools.
+    fn when_settled() -> MutexGuard<'static, Self> {
+        let mut references = lock();
+        while references.changing.is_some_and(|who| who != me()) {
+            references = SETTLED
+                .wait(references)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        references
+    }
+
+    fn settle() {
+        lock().changing = None;
+        SETTLED.notify_all();
+    }
 }
 
 /// Takes the runtime away from all who look for it.

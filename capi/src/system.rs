@@ -58,10 +58,10 @@ pub fn extension_minor(extension: u16, major: u16) -> Result<Option<u16>> {
 }
 
 /// The functions of an extension that is there, as bytes to copy.
-fn functions(extension: u16, minor: u16) -> &'static [u8] {
+fn functions(extension: u16, minor: u16) -> Vec<u8> {
     match Extension::from_raw(extension.into()) {
-        Some(Extension::Images) => image::table(),
-        _ => loader_extension::table(minor),
+        Some(Extension::Images) => image::table().to_vec(),
+        _ => loader_extension::table(minor).to_vec(),
     }
 }
 
@@ -140,7 +140,7 @@ entry! {
         if !extension_supported(extension, version_major, version_minor)? {
             return Err(Status::ERROR);
         }
-        place.put_bytes(functions(extension, version_minor))
+        place.put_bytes(&functions(extension, version_minor))
     }
 
     /// `hsa_system_get_major_extension_table`: as many functions of an extension as fit.
@@ -152,6 +152,6 @@ entry! {
         }
         let highest = extension_minor(extension, version_major)?.ok_or(Status::ERROR)?;
         let functions = functions(extension, highest);
-        place.put_bytes(functions.get(..table_length).unwrap_or(functions))
+        place.put_bytes(functions.get(..table_length).unwrap_or(&functions))
     }
 }

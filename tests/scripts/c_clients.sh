@@ -22,6 +22,7 @@ for source in "$root"/tests/c/*.c; do
   gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -o "$work/$name" "$source" \
     -L"$prefix/lib" -lhsa-runtime64
 done
+gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -shared -fPIC -o "$work/libcounting.so" "$root/tests/c/tools/counting.c"
 export LD_LIBRARY_PATH="$prefix/lib"
 
 # run BACKEND PROGRAM ARGUMENT...
@@ -65,6 +66,12 @@ for object in gfx90a gfx1100 gfx1100w64; do
   grind "sim:$gpu" vector_add "$objects/vector_add-$object-O2-v5.co" 1000
 done
 run sim:gfx90a,gfx1100 vector_add "$objects/vector_add-gfx1100-O2-v5.co" 100000 gfx1100
+
+# A tool puts its functions into the API table; one that is not there is reported to it.
+for backend in sim:gfx90a sim:gfx1100; do
+  HSA_TOOLS_LIB="$work/libcounting.so /none/such.so" run "$backend" tool_client "$work/libcounting.so"
+done
+HSA_TOOLS_LIB=$work/libcounting.so grind sim:gfx90a tool_client "$work/libcounting.so"
 
 # Without a backend hsa_init fails, and says how to have one.
 if [ ! -e /dev/kfd ]; then
