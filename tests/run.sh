@@ -47,6 +47,7 @@ golden_matrix() { cargo test --release --locked -p rukh-tests --test golden -- -
 freestanding() { bash tests/scripts/freestanding.sh; }
 example() { cargo run --release --locked -p rukh-backend-sim --example vector_add; }
 c_library() { sh capi/install.sh "$prefix" && sh tests/scripts/exports.sh release; }
+package() { sh tests/scripts/package.sh "$prefix"; }
 c_clients() { sh tests/scripts/c_clients.sh "$prefix"; }
 rocminfo_run() { sh tests/scripts/rocminfo.sh "$prefix"; }
 programs() { bash tests/scripts/programs.sh "$prefix"; }
@@ -62,6 +63,7 @@ if [ "$mode" != quick ]; then
   stage "tier 0 without std and alloc" freestanding
   stage "example" example
   stage "C library" c_library
+  stage "CMake and pkg-config" package
   stage "C clients" c_clients
   stage "rocminfo" rocminfo_run
   stage "programs" programs

@@ -5,6 +5,7 @@ use crate::abi::{
     MachineModel, Parts, Profile, QueueType, RoundingMode, Status, VisitAgent, VisitCache,
 };
 use crate::arg::{AnyPlace, Out, Value};
+use crate::devices;
 use crate::entry::{Result, callbacks, entry, gather};
 use crate::runtime::State;
 use crate::state::open;
@@ -68,8 +69,7 @@ fn main_bank(state: &State, agent: &CoreAgent) -> Option<MemoryBank> {
 /// `GPU-` and 16 digits, or `XX` where the hardware has no number.
 fn uuid(gpu: Option<&GpuInfo>) -> String {
     match gpu {
-        Some(gpu) if gpu.unique_id != 0 => format!("GPU-{:016x}", gpu.unique_id),
-        Some(_) => "GPU-XX".into(),
+        Some(gpu) => devices::uuid(gpu.unique_id),
         None => "CPU-XX".into(),
     }
 }
@@ -131,7 +131,13 @@ fn info(state: &State, agent: &CoreAgent, attribute: AgentAttribute, place: AnyP
         A::GridMaxDim => place.put(of_gpu(gpu, |_| GRID_MAX)),
         A::GridMaxSize => place.put(of_gpu(gpu, |_| u32::MAX)),
         A::FbarrierMaxSize => place.put(of_gpu(gpu, |_| FBARRIER_MAX)),
-        A::QueuesMax => place.put(of_gpu(gpu, |gpu| gpu.max_queues)),
+        A::QueuesMax => place.put(of_gpu(gpu, |gpu| {
+            state
+                .devices
+                .max_queues
+                .unwrap_or(u32::MAX)
+                .min(gpu.max_queues)
+        })),
         A::QueueMinSize => place.put(of_gpu(gpu, |_| QUEUE_MIN_PACKETS)),
         A::QueueMaxSize => place.put(of_gpu(gpu, |_| QUEUE_MAX_PACKETS)),
         A::QueueType => place.put(QueueType::Multi as u32),
@@ -322,7 +328,7 @@ callbacks! {
         let agents = gather("hsa_iterate_agents", || {
             let state = open()?;
             callback.ok_or(Status::INVALID_ARGUMENT)?;
-            state.agents().iter().map(|agent| state.agent_handle(agent.id)).collect::<Result<Vec<_>>>()
+            state.visible().into_iter().map(|agent| state.agent_handle(agent.id)).collect::<Result<Vec<_>>>()
         })?;
         crate::callback::each(callback, agents, data)
     }

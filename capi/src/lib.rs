@@ -23,6 +23,7 @@ pub mod backend;
 mod callback;
 pub mod code_object;
 mod debug;
+pub mod devices;
 mod diag;
 mod entry;
 pub mod environment;

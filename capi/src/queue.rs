@@ -5,6 +5,7 @@ use crate::amd::intercept::InterceptQueue;
 use crate::arg::Out;
 use crate::diag;
 use crate::entry::{Result, entry};
+use crate::environment;
 use crate::error::status_of_stop;
 use crate::queue_index::QueuePtr;
 use crate::runtime::{ClientPointer, State, SystemBackend};
@@ -89,6 +90,13 @@ impl ClientQueues {
         drop(all);
     }
 
+    /// How many queues of an agent there are.
+    pub fn count(&self, agent: AgentId) -> usize {
+        let queues = self.lock();
+        let devices = queues.values().filter_map(|queue| queue.device().ok());
+        devices.filter(|queue| queue.agent() == agent).count()
+    }
+
     /// The intercept queue of a doorbell.
     pub fn intercepted(&self, doorbell: SignalHandle) -> Option<Arc<InterceptQueue>> {
         self.lock().values().find_map(|queue| match &**queue {
@@ -120,10 +128,13 @@ fn report(callback: QueueErrorCallback, data: ClientPointer, failure: QueueFailu
             // SAFETY: a function of this type, by the contract of `hsa_queue_create`.
             unsafe { callback(status, queue, data.get()) };
         }
-        None => diag::fatal(format_args!(
-            "queue {} stopped: {} ({status:?}); it has no error callback",
-            failure.id, failure.status
-        )),
+        None if environment::flag("HSA_ENABLE_QUEUE_FAULT_MESSAGE", true) => {
+            diag::fatal(format_args!(
+                "queue {} stopped: {} ({status:?}); it has no error callback",
+                failure.id, failure.status
+            ))
+        }
+        None => std::process::abort(),
     }
 }
 
@@ -154,7 +165,18 @@ pub fn create_device_queue(
         group_segment_size,
         ..QueueConfig::default()
     };
+    let limit = state.devices.max_queues;
+    if limit.is_some_and(|limit| state.queues.count(agent.id) >= limit as usize) {
+        return Err(Status::OUT_OF_RESOURCES);
+    }
     let queue = state.runtime.create_queue(agent.id, config)?;
+    if let Some(mask) = state
+        .devices
+        .mask(agent.id.0)
+        .filter(|_| state.devices.initial_mask)
+    {
+        queue.set_cu_mask(mask)?;
+    }
     Ok((queue, callback.is_some()))
 }
 
