@@ -42,6 +42,21 @@ pub(crate) use version;
 macro_rules! export {
     ($name:ident via $slot:ident extern $abi:literal ($($arg:ident: $ty:ty),*) $(-> $ret:ty)?) => {
         $crate::entry::version!($name);
+        #[cfg(test)]
+        #[doc(hidden)]
+        #[allow(unused_imports, reason = "types of the parent that a signature may not name")]
+        pub mod $name {
+            use super::*;
+            /// Types and sizes of the result and the parameters: the header probe compares them.
+            pub fn signature() -> Vec<(&'static str, usize)> {
+                fn of<T>() -> (&'static str, usize) {
+                    (core::any::type_name::<T>(), size_of::<T>())
+                }
+                #[allow(unused_parens, reason = "a function that answers nothing")]
+                let result = of::<($($ret)?)>();
+                vec![result $(, of::<$ty>())*]
+            }
+        }
         const _: () = {
             #[unsafe(no_mangle)]
             unsafe extern $abi fn $name($($arg: $ty),*) $(-> $ret)? {

@@ -107,6 +107,10 @@ fn wait(
     state_hint: u32,
 ) -> Result<i64> {
     let condition = condition(raw_condition)?;
+    let now = load(signal, Acquire)?;
+    if condition.holds(now, compare) {
+        return Ok(now);
+    }
     // A reference of its own: it may last.
     let state = open()?;
     let limit = timeout(&state, ticks);

@@ -1,9 +1,8 @@
 //! The open runtime: reference-counted by `hsa_init` and `hsa_shut_down`, found by every export.
 //!
-//! Finding it takes no lock, since signal operations and doorbells do so too. Readers announce
-//! themselves in one of a few counters, so that threads rarely share a cache line; closing takes the
-//! pointer away and then waits until every reader that may have seen it has left, as short
-//! operations do at once. What may take longer (a wait, a copy, anything that calls back) takes
+//! Finding it takes no lock and no barrier, since signal operations and doorbells do so too. Readers announce
+//! themselves in a counter of their thread; closing takes the pointer away, makes all threads pass a barrier, and then
+//! waits until every reader that may have seen it has left, as short operations do at once. What may take longer (a wait, a copy, anything that calls back) takes
 //! a reference of its own first.
 //!
 //! Nothing here has a destructor that runs at exit: a process that ends without `hsa_shut_down`,
@@ -12,12 +11,17 @@
 use crate::abi::Status;
 use crate::entry::Result;
 use crate::runtime::State;
-use core::cell::Cell;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use core::cell::{Cell, UnsafeCell};
+use core::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering, compiler_fence, fence,
+};
+use rustix::thread::{MembarrierCommand, membarrier};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 
-/// How many counters readers spread over.
-const STRIPES: usize = 16;
+/// Threads that have a counter of their own; later ones share the rest.
+const OWN: usize = 256;
+/// Counters that threads share.
+const SHARED: usize = 16;
 
 /// A counter with a cache line (and its neighbour) of its own.
 #[repr(align(128))]
@@ -25,7 +29,9 @@ struct Stripe(AtomicU32);
 
 /// `Arc::into_raw` of the open runtime, or null.
 static CURRENT: AtomicPtr<State> = AtomicPtr::new(core::ptr::null_mut());
-static READERS: [Stripe; STRIPES] = [const { Stripe(AtomicU32::new(0)) }; STRIPES];
+static READERS: [Stripe; OWN + SHARED] = [const { Stripe(AtomicU32::new(0)) }; OWN + SHARED];
+/// Whether closing makes all threads pass a memory barrier, so that readers need none.
+static BARRIERS: AtomicBool = AtomicBool::new(false);
 
 /// Who uses the runtime.
 struct References {
@@ -42,7 +48,7 @@ static REFERENCES: Mutex<References> = Mutex::new(References {
 });
 /// Nobody is telling tools any more.
 static SETTLED: Condvar = Condvar::new();
-/// Deals out stripes to threads.
+/// Deals out counters to threads.
 static NEXT_STRIPE: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
@@ -54,27 +60,70 @@ thread_local! {
 const MAX_REFERENCES: u32 = i32::MAX as u32;
 
 /// A reader that closing waits for.
-struct Reading(&'static AtomicU32);
+struct Reading {
+    counter: &'static AtomicU32,
+    own: bool,
+}
+
+#[cold]
+fn deal() -> usize {
+    let number = NEXT_STRIPE.fetch_add(1, Ordering::Relaxed);
+    match number < OWN {
+        true => number,
+        false => OWN + number % SHARED,
+    }
+}
 
 impl Reading {
+    #[inline(always)]
     fn begin() -> Self {
         let stripe = MY_STRIPE.with(|mine| {
             if mine.get() == usize::MAX {
-                mine.set(NEXT_STRIPE.fetch_add(1, Ordering::Relaxed) % STRIPES);
+                mine.set(deal());
             }
             mine.get()
         });
+        let own = stripe < OWN;
         let counter = &READERS[stripe].0;
-        // Sequentially consistent, as the swap and the scan in `close` are: either the reader sees
-        // null, or the scan sees the reader.
-        counter.fetch_add(1, Ordering::SeqCst);
-        Self(counter)
+        if own {
+            // Nobody else writes it. Either this reader sees null, or the scan in `take` sees the reader: the store
+            // comes before the load of the pointer for whoever looks after a barrier of all threads.
+            counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            if BARRIERS.load(Ordering::Relaxed) {
+                compiler_fence(Ordering::SeqCst);
+            } else {
+                fence(Ordering::SeqCst);
+            }
+        } else {
+            // Sequentially consistent, as the swap and the scan in `take` are.
+            counter.fetch_add(1, Ordering::SeqCst);
+        }
+        Self { counter, own }
     }
 }
 
 impl Drop for Reading {
+    #[inline(always)]
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
+        if self.own {
+            let depth = self.counter.load(Ordering::Relaxed);
+            self.counter.store(depth - 1, Ordering::Release);
+        } else {
+            self.counter.fetch_sub(1, Ordering::Release);
+        }
+    }
+}
+
+/// Makes every thread of the process pass a memory barrier, if the system can.
+fn barrier_of_all_threads() {
+    fence(Ordering::SeqCst);
+    if !BARRIERS.load(Ordering::Relaxed) {
+        return;
+    }
+    while membarrier(MembarrierCommand::PrivateExpedited).is_err() {
+        // Readers rely on it. After a fork the registration may be gone.
+        let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
+        std::thread::yield_now();
     }
 }
 
@@ -123,6 +172,7 @@ pub fn retain(make: impl FnOnce() -> Result<Arc<State>>, opened: impl FnOnce()) 
         references.count += 1;
         return Ok(());
     }
+    prepare();
     let state = Arc::into_raw(make()?).cast_mut();
     CURRENT.store(state, Ordering::SeqCst);
     references.count = 1;
@@ -168,6 +218,63 @@ pub fn release(closing: impl FnOnce()) -> Result {
     Ok(())
 }
 
+/// What a process needs once: barriers for readers, and a child that starts without its parent's runtime.
+fn prepare() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let barriers = membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+            && membarrier(MembarrierCommand::PrivateExpedited).is_ok();
+        // Readers that still see it unset pass a barrier of their own: either way is correct.
+        BARRIERS.store(barriers, Ordering::SeqCst);
+        // SAFETY: functions that stay loaded (`-z nodelete`). If there is no memory for it, children of this
+        // process cannot use the library: nothing else changes.
+        unsafe { pthread_atfork(Some(before_fork), Some(after_fork), Some(in_child)) };
+    });
+}
+
+unsafe extern "C" {
+    fn pthread_atfork(
+        prepare: Option<extern "C" fn()>,
+        parent: Option<extern "C" fn()>,
+        child: Option<extern "C" fn()>,
+    ) -> i32;
+}
+
+/// The lock of the references while the process forks.
+struct Held(UnsafeCell<Option<MutexGuard<'static, References>>>);
+
+// SAFETY: used by the thread that forks alone, from taking the lock until giving it back.
+unsafe impl Sync for Held {}
+
+static HELD: Held = Held(UnsafeCell::new(None));
+
+extern "C" fn before_fork() {
+    let references = lock();
+    // SAFETY: this thread holds the lock, so no other one is between the two functions.
+    unsafe { *HELD.0.get() = Some(references) };
+}
+
+extern "C" fn after_fork() {
+    // SAFETY: as in `before_fork`.
+    drop(unsafe { (*HELD.0.get()).take() });
+}
+
+/// A child has none of the runtime's threads and devices: the runtime is its parent's, left as it is. Memory
+/// that the parent allocated stays mapped and readable.
+extern "C" fn in_child() {
+    // SAFETY: as in `before_fork`; a child has one thread, a copy of that which forked.
+    let held = unsafe { (*HELD.0.get()).take() };
+    if let Some(mut references) = held {
+        references.count = 0;
+        references.changing = None;
+        CURRENT.store(core::ptr::null_mut(), Ordering::SeqCst);
+        for stripe in &READERS {
+            stripe.0.store(0, Ordering::SeqCst);
+        }
+        crate::table::restore();
+    }
+}
+
 /// The thread that asks, by the address of a variable of its own.
 fn me() -> usize {
     MY_STRIPE.with(|mine| core::ptr::from_ref(mine).addr())
@@ -198,6 +305,7 @@ impl References {
 /// Takes the runtime away from all who look for it.
 fn take() -> Arc<State> {
     let state = CURRENT.swap(core::ptr::null_mut(), Ordering::SeqCst);
+    barrier_of_all_threads();
     for stripe in &READERS {
         while stripe.0.load(Ordering::SeqCst) != 0 {
             std::thread::yield_now();

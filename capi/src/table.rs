@@ -123,6 +123,12 @@ macro_rules! tables {
         #[cfg(test)]
         pub(crate) const NAMES: &[(&str, &[&str])] =
             &[$((stringify!($table), &[$(stringify!($name)),*])),*];
+
+        /// The signature of every function of the tables that is exported.
+        #[cfg(test)]
+        pub(crate) fn signatures() -> Vec<(&'static str, Vec<(&'static str, usize)>)> {
+            vec![$($((stringify!($name), $name::signature())),*),*]
+        }
     };
 }
 
@@ -265,3 +271,20 @@ static ROOT: HsaApiTable = HsaApiTable {
 pub fn root() -> *const HsaApiTable {
     &raw const ROOT
 }
+
+/// The three functions that only the table has: they have no export to take a signature from.
+#[cfg(test)]
+mod unexported {
+    macro_rules! none {
+        ($($name:ident)*) => {$(
+            pub mod $name {
+                pub fn signature() -> Vec<(&'static str, usize)> {
+                    Vec::new()
+                }
+            }
+        )*};
+    }
+    none!(hsa_amd_queue_intercept_create hsa_amd_queue_intercept_register hsa_amd_runtime_queue_create_register);
+}
+#[cfg(test)]
+use unexported::*;

@@ -22,6 +22,8 @@ for source in "$root"/tests/c/*.c; do
   gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -o "$work/$name" "$source" \
     -L"$prefix/lib" -lhsa-runtime64
 done
+g++ -std=c++17 -O1 -g -Wall -Wextra -Werror -o "$work/exceptions" "$root/tests/c/exceptions.cpp" \
+  -L"$prefix/lib" -lhsa-runtime64
 gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -shared -fPIC -o "$work/libcounting.so" "$root/tests/c/tools/counting.c"
 export LD_LIBRARY_PATH="$prefix/lib"
 
@@ -46,13 +48,14 @@ grind() {
 }
 
 objects=$root/tests/golden/objects
-for program in misuse signals queues lifecycle; do
+for program in misuse signals queues lifecycle edges exceptions; do
   for backend in sim:gfx90a sim:gfx1100; do
     run "$backend" "$program"
   done
   grind sim:gfx90a "$program"
 done
 run sim:gfx90a lifecycle exit
+run sim:gfx90a,gfx1100 environment
 run sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
 run sim:gfx1100 executables "$objects/vector_add-gfx1100-O2-v5.co"
 grind sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
