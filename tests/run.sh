@@ -51,6 +51,7 @@ package() { sh tests/scripts/package.sh "$prefix"; }
 c_clients() { sh tests/scripts/c_clients.sh "$prefix"; }
 rocminfo_run() { sh tests/scripts/rocminfo.sh "$prefix"; }
 programs() { bash tests/scripts/programs.sh "$prefix"; }
+side_by_side() { sh tests/scripts/side_by_side.sh "$prefix"; }
 fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 30 || echo 10)"; }
 docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
 
@@ -67,6 +68,7 @@ if [ "$mode" != quick ]; then
   stage "C clients" c_clients
   stage "rocminfo" rocminfo_run
   stage "programs" programs
+  stage "side by side with AMD's library" side_by_side
   stage "documentation" docs
   stage "fuzz targets" fuzz
 fi

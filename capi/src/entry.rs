@@ -194,13 +194,20 @@ pub fn gather<T>(name: &'static str, body: impl FnOnce() -> Result<T>) -> Result
     })
 }
 
-/// Runs the inside of an entry that has no status to answer.
+/// Runs the inside of an entry that has no status to answer. These are short and on the path of every dispatch: there
+/// is no panic boundary, since a panic that reaches an `extern "C"` function ends the process, as misuse does.
+#[inline(always)]
 pub fn run_value<T>(name: &'static str, body: impl FnOnce() -> Result<T>) -> T {
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(value)) => value,
-        Ok(Err(status)) => diag::fatal(format_args!("{name}: {status:?}")),
-        Err(_) => diag::fatal(format_args!("{name}: internal error")),
+    match body() {
+        Ok(value) => value,
+        Err(status) => misused(name, status),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn misused(name: &'static str, status: Status) -> ! {
+    diag::fatal(format_args!("{name}: {status:?}"))
 }
 
 /// Says once that an export does nothing yet, and gives its status.

@@ -152,4 +152,13 @@ mod tests {
             assert!(!again, "{} is listed twice", variable.name);
         }
     }
+
+    #[test]
+    fn the_readme_names_what_is_honoured() {
+        let readme = include_str!("../../README.md");
+        for variable in VARIABLES.iter().filter(|v| v.state == Use::Honoured) {
+            let name = format!("`{}`", variable.name);
+            assert!(readme.contains(&name), "the README lacks {name}");
+        }
+    }
 }

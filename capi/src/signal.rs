@@ -25,6 +25,7 @@ impl Signal {
 }
 
 /// Finds a signal; null is an argument of another kind of wrong.
+#[inline(always)]
 pub fn find(state: &State, signal: Signal) -> Result<Ref<'_>> {
     if signal.handle == 0 {
         return Err(Status::INVALID_ARGUMENT);
@@ -123,6 +124,7 @@ fn wait(
 }
 
 /// Changes the value where the old one is of no interest.
+#[inline(always)]
 fn change(
     signal: Signal,
     value: i64,
@@ -135,10 +137,12 @@ fn change(
     })
 }
 
+#[inline(always)]
 fn load(signal: Signal, order: MemoryOrder) -> Result<i64> {
     with(|state| Ok(find(state, signal)?.load(order)))
 }
 
+#[inline(always)]
 fn store(signal: Signal, value: i64, order: MemoryOrder) -> Result {
     with(|state| {
         find(state, signal)?.store(value, order);
@@ -148,6 +152,7 @@ fn store(signal: Signal, value: i64, order: MemoryOrder) -> Result {
     Ok(())
 }
 
+#[inline(always)]
 fn silent_store(signal: Signal, value: i64, order: MemoryOrder) -> Result {
     with(|state| {
         find(state, signal)?.silent_store(value, order);
@@ -155,10 +160,12 @@ fn silent_store(signal: Signal, value: i64, order: MemoryOrder) -> Result {
     })
 }
 
+#[inline(always)]
 fn exchange(signal: Signal, value: i64, order: MemoryOrder) -> Result<i64> {
     with(|state| Ok(find(state, signal)?.exchange(value, order)))
 }
 
+#[inline(always)]
 fn cas(signal: Signal, expected: i64, value: i64, order: MemoryOrder) -> Result<i64> {
     with(|state| Ok(find(state, signal)?.cas(expected, value, order)))
 }

@@ -11,7 +11,7 @@
 use crate::abi::Status;
 use crate::entry::Result;
 use crate::runtime::State;
-use core::cell::{Cell, UnsafeCell};
+use core::cell::UnsafeCell;
 use core::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering, compiler_fence, fence,
 };
@@ -19,7 +19,7 @@ use rustix::thread::{MembarrierCommand, membarrier};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 
 /// Threads that have a counter of their own; later ones share the rest.
-const OWN: usize = 256;
+const OWN: usize = 240;
 /// Counters that threads share.
 const SHARED: usize = 16;
 
@@ -51,9 +51,75 @@ static SETTLED: Condvar = Condvar::new();
 /// Deals out counters to threads.
 static NEXT_STRIPE: AtomicUsize = AtomicUsize::new(0);
 
-thread_local! {
-    // A plain number: no destructor is registered for it.
-    static MY_STRIPE: Cell<usize> = const { Cell::new(usize::MAX) };
+/// A number of each thread: its counter's number and one, or 0 while it has none. No destructor is registered for it.
+#[cfg(target_arch = "x86_64")]
+mod mine {
+    use core::arch::{asm, global_asm};
+
+    // In the block of thread-local storage that a thread has from its start. What `thread_local!` makes in a shared
+    // library costs a call of the dynamic linker's, as much as all the rest of a signal operation.
+    global_asm!(
+        ".pushsection .tbss,\"awT\",@nobits",
+        ".globl rukh_my_stripe",
+        ".hidden rukh_my_stripe",
+        ".type rukh_my_stripe, @object",
+        ".size rukh_my_stripe, 8",
+        ".balign 8",
+        "rukh_my_stripe:",
+        ".zero 8",
+        ".popsection",
+    );
+
+    /// The number.
+    #[inline(always)]
+    pub fn get() -> usize {
+        let value: usize;
+        // SAFETY: reads eight bytes of this thread's own storage, which exist as long as it runs.
+        unsafe {
+            asm!(
+                "mov {at}, qword ptr [rip + rukh_my_stripe@GOTTPOFF]",
+                "mov {value}, qword ptr fs:[{at}]",
+                at = out(reg) _,
+                value = out(reg) value,
+                options(nostack, preserves_flags, readonly),
+            );
+        }
+        value
+    }
+
+    /// Sets the number.
+    pub fn set(value: usize) {
+        // SAFETY: writes eight bytes of this thread's own storage, which nothing else names.
+        unsafe {
+            asm!(
+                "mov {at}, qword ptr [rip + rukh_my_stripe@GOTTPOFF]",
+                "mov qword ptr fs:[{at}], {value}",
+                at = out(reg) _,
+                value = in(reg) value,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+}
+
+/// As above, in Rust's own way.
+#[cfg(not(target_arch = "x86_64"))]
+mod mine {
+    use core::cell::Cell;
+
+    std::thread_local! {
+        static MINE: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// The number.
+    pub fn get() -> usize {
+        MINE.with(Cell::get)
+    }
+
+    /// Sets the number.
+    pub fn set(value: usize) {
+        MINE.with(|mine| mine.set(value));
+    }
 }
 
 /// `hsa_init` may be called this often without `hsa_shut_down`, as in AMD's runtime.
@@ -65,26 +131,28 @@ struct Reading {
     own: bool,
 }
 
+/// Gives a thread its counter; gives the counter's number and one.
 #[cold]
+#[inline(never)]
 fn deal() -> usize {
     let number = NEXT_STRIPE.fetch_add(1, Ordering::Relaxed);
-    match number < OWN {
+    let stripe = match number < OWN {
         true => number,
         false => OWN + number % SHARED,
-    }
+    };
+    mine::set(stripe + 1);
+    stripe + 1
 }
 
 impl Reading {
     #[inline(always)]
     fn begin() -> Self {
-        let stripe = MY_STRIPE.with(|mine| {
-            if mine.get() == usize::MAX {
-                mine.set(deal());
-            }
-            mine.get()
-        });
+        let stripe = match mine::get() {
+            0 => deal(),
+            stripe => stripe,
+        } - 1;
         let own = stripe < OWN;
-        let counter = &READERS[stripe].0;
+        let counter = &READERS[stripe % READERS.len()].0;
         if own {
             // Nobody else writes it. Either this reader sees null, or the scan in `take` sees the reader: the store
             // comes before the load of the pointer for whoever looks after a barrier of all threads.
@@ -131,6 +199,7 @@ fn barrier_of_all_threads() {
 ///
 /// # Errors
 /// NOT_INITIALIZED, and those of the operation.
+#[inline(always)]
 pub fn with<T>(operation: impl FnOnce(&State) -> Result<T>) -> Result<T> {
     let _reading = Reading::begin();
     let state = CURRENT.load(Ordering::SeqCst);
@@ -277,7 +346,10 @@ extern "C" fn in_child() {
 
 /// The thread that asks, by the address of a variable of its own.
 fn me() -> usize {
-    MY_STRIPE.with(|mine| core::ptr::from_ref(mine).addr())
+    std::thread_local! {
+        static MINE: u8 = const { 0 };
+    }
+    MINE.with(|mine| core::ptr::from_ref(mine).addr())
 }
 
 fn lock() -> MutexGuard<'static, References> {

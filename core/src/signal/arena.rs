@@ -203,6 +203,7 @@ impl SignalArena {
     }
 
     /// The signal that a handle names: by range, alignment and kind.
+    #[inline]
     pub fn get(&self, handle: SignalHandle) -> Option<&SignalSlot> {
         let slot = self.at_address(handle.0)?;
         (slot.signal.kind.load(Ordering::Acquire) != SignalKind::Invalid as i64).then_some(slot)
@@ -227,6 +228,7 @@ impl SignalArena {
         })
     }
 
+    #[inline]
     fn at_address(&self, address: u64) -> Option<&SignalSlot> {
         const SIZE: u64 = size_of::<SignalSlot>() as u64;
         for (base, slots) in self.chunks() {
