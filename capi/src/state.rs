@@ -10,7 +10,7 @@
 
 use crate::abi::Status;
 use crate::entry::Result;
-use crate::runtime::State;
+use crate::runtime::{State, SystemRuntime};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering, compiler_fence, fence,
@@ -29,6 +29,8 @@ struct Stripe(AtomicU32);
 
 /// `Arc::into_raw` of the open runtime, or null.
 static CURRENT: AtomicPtr<State> = AtomicPtr::new(core::ptr::null_mut());
+/// The runtime of the state behind `CURRENT`, or null.
+static RUNTIME: AtomicPtr<SystemRuntime> = AtomicPtr::new(core::ptr::null_mut());
 static READERS: [Stripe; OWN + SHARED] = [const { Stripe(AtomicU32::new(0)) }; OWN + SHARED];
 /// Whether closing makes all threads pass a memory barrier, so that readers need none.
 static BARRIERS: AtomicBool = AtomicBool::new(false);
@@ -154,9 +156,11 @@ impl Reading {
         let own = stripe < OWN;
         let counter = &READERS[stripe % READERS.len()].0;
         if own {
-            // Nobody else writes it. Either this reader sees null, or the scan in `take` sees the reader: the store
-            // comes before the load of the pointer for whoever looks after a barrier of all threads.
-            counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            // Nobody else writes it, and readers do not nest: a plain store, which no later call waits for. Either this
+            // reader sees null, or the scan in `take` sees the reader: the store comes before the load of the
+            // pointer for whoever looks after a barrier of all threads.
+            debug_assert_eq!(counter.load(Ordering::Relaxed), 0, "readers nest");
+            counter.store(1, Ordering::Relaxed);
             if BARRIERS.load(Ordering::Relaxed) {
                 compiler_fence(Ordering::SeqCst);
             } else {
@@ -174,8 +178,7 @@ impl Drop for Reading {
     #[inline(always)]
     fn drop(&mut self) {
         if self.own {
-            let depth = self.counter.load(Ordering::Relaxed);
-            self.counter.store(depth - 1, Ordering::Release);
+            self.counter.store(0, Ordering::Release);
         } else {
             self.counter.fetch_sub(1, Ordering::Release);
         }
@@ -211,6 +214,22 @@ pub fn with<T>(operation: impl FnOnce(&State) -> Result<T>) -> Result<T> {
     operation(unsafe { &*state })
 }
 
+/// As [`with`], on core's runtime: a step less on the way to a signal.
+///
+/// # Errors
+/// NOT_INITIALIZED, and those of the operation.
+#[inline(always)]
+pub fn with_runtime<T>(operation: impl FnOnce(&SystemRuntime) -> Result<T>) -> Result<T> {
+    let _reading = Reading::begin();
+    let runtime = RUNTIME.load(Ordering::SeqCst);
+    if runtime.is_null() {
+        return Err(Status::NOT_INITIALIZED);
+    }
+    // SAFETY: the open state's own, which is not given up before this reader has left; it is taken away before
+    // the state is.
+    operation(unsafe { &*runtime })
+}
+
 /// A reference to the open runtime.
 ///
 /// # Errors
@@ -242,8 +261,10 @@ pub fn retain(make: impl FnOnce() -> Result<Arc<State>>, opened: impl FnOnce()) 
         return Ok(());
     }
     prepare();
-    let state = Arc::into_raw(make()?).cast_mut();
-    CURRENT.store(state, Ordering::SeqCst);
+    let state = make()?;
+    let runtime = Arc::as_ptr(&state.runtime).cast_mut();
+    CURRENT.store(Arc::into_raw(state).cast_mut(), Ordering::SeqCst);
+    RUNTIME.store(runtime, Ordering::SeqCst);
     references.count = 1;
     references.changing = Some(me());
     drop(references);
@@ -337,6 +358,7 @@ extern "C" fn in_child() {
         references.count = 0;
         references.changing = None;
         CURRENT.store(core::ptr::null_mut(), Ordering::SeqCst);
+        RUNTIME.store(core::ptr::null_mut(), Ordering::SeqCst);
         for stripe in &READERS {
             stripe.0.store(0, Ordering::SeqCst);
         }
@@ -376,6 +398,7 @@ impl References {
 
 /// Takes the runtime away from all who look for it.
 fn take() -> Arc<State> {
+    RUNTIME.store(core::ptr::null_mut(), Ordering::SeqCst);
     let state = CURRENT.swap(core::ptr::null_mut(), Ordering::SeqCst);
     barrier_of_all_threads();
     for stripe in &READERS {

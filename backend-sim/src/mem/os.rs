@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 /// wave's worth of vectors must still hit.
 const GUARD: usize = 64 << 10;
 
+/// Blocks of this size and more are aligned to it, in bytes: what one entry of the address map's middle level covers.
+const LARGE: u64 = 16 << 20;
+
 /// Blocks that were released and stay mapped, empty, for the next one of their size: most programs allocate the
 /// same sizes over and over, and mapping costs more than emptying.
 const KEPT_BLOCKS: usize = 32;
@@ -191,6 +194,12 @@ impl OsMemory {
 unsafe impl HostMemory for OsMemory {
     fn allocate(&self, size: u64, align: u64) -> Result<Block, HostMemoryError> {
         let exhausted = HostMemoryError::Exhausted { size };
+        // The address map takes such a block by few entries instead of one for each page.
+        let align = if size >= LARGE {
+            align.max(LARGE)
+        } else {
+            align
+        };
         let slack = if align > PAGE_SIZE { align } else { 0 };
         let span = usize::try_from(size)
             .ok()
