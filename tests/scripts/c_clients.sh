@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the C clients against Debian's HSA headers and runs them over the C library on the
-# software GPU, plain and under valgrind.
+# software GPU, plain, under valgrind and under the address sanitizer's allocator.
 #
 #   tests/scripts/c_clients.sh [--no-valgrind] [PREFIX]
 #
@@ -19,6 +19,8 @@ fi
 
 for source in "$root"/tests/c/*.c; do
   name=$(basename "$source" .c)
+  gcc -std=gnu11 -O1 -g -fsanitize=address -fno-omit-frame-pointer -pthread -o "$work/$name-asan" "$source" \
+    -L"$prefix/lib" -lhsa-runtime64
   gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -o "$work/$name" "$source" \
     -L"$prefix/lib" -lhsa-runtime64
 done
@@ -47,7 +49,24 @@ grind() {
     --errors-for-leak-kinds=definite --show-leak-kinds=definite "$binary" "$@"
 }
 
+# The same with the sanitizer's allocator under client and library, and its check for leaks.
+sanitize() {
+  with=$1
+  binary=$work/$2-asan
+  shift 2
+  echo "== ASan RUKH_BACKEND=$with $(basename "$binary") $*"
+  # Clients ask for more than there is, to see it refused.
+  RUKH_BACKEND=$with ASAN_OPTIONS=allocator_may_return_null=1 timeout 300 "$binary" "$@"
+}
+
 objects=$root/tests/golden/objects
+for program in misuse signals queues lifecycle edges; do
+  sanitize sim:gfx90a "$program"
+done
+sanitize sim:gfx90a,gfx1100 environment
+sanitize sim:gfx90a vector_add "$objects/vector_add-gfx90a-O2-v5.co" 1000
+sanitize sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
+sanitize sim:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
 for program in misuse signals queues lifecycle edges exceptions; do
   for backend in sim:gfx90a sim:gfx1100; do
     run "$backend" "$program"
