@@ -1,6 +1,6 @@
 #!/bin/sh
-# Lays the C library out under a prefix, with the names that clients open:
-#   PREFIX/lib/libhsa-runtime64.so.1 and PREFIX/lib/libhsa-runtime64.so
+# Lays the C library out under a prefix, with the names that clients open, and the tool beside it:
+#   PREFIX/lib/libhsa-runtime64.so.1, PREFIX/lib/libhsa-runtime64.so, PREFIX/bin/rukh-info
 # and with what lets builds find it: pkg-config's hsa-runtime64.pc, CMake's find_package(hsa-runtime64). The public
 # HSA headers are the system's.
 #
@@ -14,12 +14,14 @@ profile=${2:-release}
 root=$(cd "$(dirname "$0")/.." && pwd)
 cargo build --manifest-path "$root/Cargo.toml" --profile "$profile" -p rukh-capi
 case $profile in dev) dir=debug ;; *) dir=$profile ;; esac
-built=${CARGO_TARGET_DIR:-$root/target}/$dir/librukh_capi.so
-mkdir -p "$prefix/lib"
+built=${CARGO_TARGET_DIR:-$root/target}/$dir
+mkdir -p "$prefix/lib" "$prefix/bin"
 # Not copied over a library that is in use: a new file takes the name.
-cp "$built" "$prefix/lib/.libhsa-runtime64.so.new"
+cp "$built/librukh_capi.so" "$prefix/lib/.libhsa-runtime64.so.new"
 mv "$prefix/lib/.libhsa-runtime64.so.new" "$prefix/lib/libhsa-runtime64.so.1"
 ln -sf libhsa-runtime64.so.1 "$prefix/lib/libhsa-runtime64.so"
+cp "$built/rukh-info" "$prefix/bin/.rukh-info.new"
+mv "$prefix/bin/.rukh-info.new" "$prefix/bin/rukh-info"
 
 # The version of AMD's runtime with the same interface (HSA_SYSTEM_INFO_VERSION_*).
 version=1.18.0

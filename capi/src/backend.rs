@@ -6,10 +6,14 @@
 //! | `sim` | the software GPU, one `gfx90a` |
 //! | `sim:gfx90a,gfx1100` | the software GPU, as these profiles |
 //! | not set | the kernel driver if it has a usable GPU; otherwise none |
+//!
+//! With `kfd` a machine without a GPU has its CPU agents. What stands behind the kernel driver can be chosen too: see
+//! [`driver`](crate::driver).
 
+use crate::driver::{Driver, DriverError, SystemPort};
 use crate::runtime::SystemBackend;
 use core::fmt;
-use rukh_backend_linux_kfd::{KfdBackend, OpenError, sys::LinuxPort};
+use rukh_backend_linux_kfd::{KfdBackend, OpenError};
 use rukh_backend_sim::profile::ProfileError;
 use rukh_backend_sim::{SimBackend, SimConfig};
 use rukh_core::backend::{AgentId, AgentKind, SkipReason, SkippedAgent, Topology};
@@ -38,6 +42,8 @@ pub enum ChoiceError {
     UnknownValue(String),
     /// The list of profiles is not one.
     Profiles(ProfileError),
+    /// What stands for the kernel driver, or the recording of it, cannot be had.
+    Driver(DriverError),
     /// The kernel driver cannot be used.
     Kfd(OpenError),
     /// The kernel driver has no GPU that can be used: those that were skipped, and why.
@@ -55,28 +61,52 @@ impl fmt::Display for ChoiceError {
                 "{VARIABLE}={value} is not known; it can be kfd, sim or sim:PROFILE[,PROFILE...]"
             ),
             Self::Profiles(error) => write!(f, "{VARIABLE}: {error}"),
+            Self::Driver(error) => error.fmt(f),
             Self::Kfd(error) => error.fmt(f),
             Self::NoGpu { skipped } => {
                 write!(f, "the kernel driver has no usable GPU")?;
                 for device in skipped {
-                    write!(f, "; node {}: ", device.node)?;
-                    match &device.reason {
-                        SkipReason::CannotOpen { path, errno } => {
-                            write!(f, "{path} cannot be opened (errno {errno})")?;
-                        }
-                        SkipReason::UnknownProcessor { gfx_target_version } => {
-                            write!(f, "processor {gfx_target_version} is not known")?;
-                        }
-                        SkipReason::BadProperty { key, value } => {
-                            write!(f, "its property {key} is {value:?}")?;
-                        }
-                        SkipReason::Unsupported { what } => {
-                            write!(f, "{what} is not supported")?;
-                        }
-                    }
+                    write!(f, "; {}", Skipped(device))?;
                 }
                 Ok(())
             }
+        }
+    }
+}
+
+/// A device that cannot be used and why, in words.
+#[derive(Clone, Copy, Debug)]
+pub struct Skipped<'a>(pub &'a SkippedAgent);
+
+impl Skipped<'_> {
+    /// Whether it is hidden on purpose: a container that was given some of the GPUs may not look at the others.
+    pub fn is_hidden(&self) -> bool {
+        const REFUSED: [i32; 2] = [1, 13];
+        matches!(&self.0.reason, SkipReason::CannotOpen { path, errno }
+            if path.contains("/topology/") && REFUSED.contains(errno))
+    }
+}
+
+impl fmt::Display for Skipped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {}: ", self.0.node)?;
+        match &self.0.reason {
+            SkipReason::CannotOpen { path, errno } => {
+                write!(f, "{path} cannot be opened (errno {errno})")
+            }
+            SkipReason::UnknownProcessor { gfx_target_version } => {
+                write!(f, "processor {gfx_target_version} is not known")
+            }
+            SkipReason::BadProperty {
+                key,
+                value: Some(value),
+            } => {
+                write!(f, "its property {key} is {value}")
+            }
+            SkipReason::BadProperty { key, value: None } => {
+                write!(f, "its property {key} is missing or no number")
+            }
+            SkipReason::Unsupported { what } => write!(f, "{what} is not supported"),
         }
     }
 }
@@ -125,14 +155,24 @@ impl Choice {
 
 /// The kernel driver. The kernel binds address spaces and events to the process, not to an open
 /// file, so it is opened once and kept, whatever runtimes come and go.
-static KFD: Mutex<Option<Arc<KfdBackend<LinuxPort>>>> = Mutex::new(None);
+static KFD: Mutex<Option<Arc<SystemKfd>>> = Mutex::new(None);
 
-fn open_kfd() -> Result<Arc<KfdBackend<LinuxPort>>, ChoiceError> {
+/// The backend over the kernel driver, whatever stands for it.
+pub type SystemKfd = KfdBackend<SystemPort>;
+
+/// Opens the kernel driver, or gives the one that this process has open.
+///
+/// # Errors
+/// [`ChoiceError::Driver`], [`ChoiceError::Kfd`].
+pub fn open_kfd() -> Result<Arc<SystemKfd>, ChoiceError> {
     let mut kept = KFD.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(kfd) = kept.as_ref().filter(|kfd| !kfd.kfd().inherited()) {
         return Ok(kfd.clone());
     }
-    let kfd = Arc::new(KfdBackend::open(LinuxPort).map_err(ChoiceError::Kfd)?);
+    let port = Driver::from_environment()
+        .and_then(|driver| driver.port(kept.is_some()))
+        .map_err(ChoiceError::Driver)?;
+    let kfd = Arc::new(KfdBackend::open(port).map_err(ChoiceError::Kfd)?);
     // What a child process inherited belongs to its parent: it is left alone.
     core::mem::forget(kept.replace(kfd.clone()));
     Ok(kfd)

@@ -13,7 +13,7 @@
 //! 5. [`error`]: core's errors as statuses. [`callback`]: calling back, outside of the boundary.
 //!
 //! [`abi`] is what clients and this library agree on, checked against the C headers.
-//! [`backend`] chooses what runs the kernels.
+//! [`backend`] chooses what runs the kernels, [`driver`] what stands behind `/dev/kfd`.
 
 pub mod abi;
 pub mod agent;
@@ -25,6 +25,7 @@ pub mod code_object;
 mod debug;
 pub mod devices;
 mod diag;
+pub mod driver;
 mod entry;
 pub mod environment;
 mod error;

@@ -149,7 +149,7 @@ pub fn create_device_queue(
 ) -> Result<(Queue<SystemBackend>, bool)> {
     let agent = state.agent(agent)?;
     if !agent.is_gpu() {
-        return Err(Status::INVALID_QUEUE_CREATION);
+        return Err(Status::ERROR);
     }
     let kind = match QueueType::from_raw(kind).ok_or(Status::INVALID_ARGUMENT)? {
         QueueType::Multi => CoreType::Multi,

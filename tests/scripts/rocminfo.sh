@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs Debian's rocminfo over the C library on the software GPU.
+# Runs Debian's rocminfo over the C library on the software GPU, and through the Linux KFD backend on its KFD face.
 #
 #   tests/scripts/rocminfo.sh [PREFIX]
 #
@@ -23,16 +23,19 @@ chmod +x "$work/bin/lsmod"
 unshare=unshare
 [ "$(id -u)" -eq 0 ] || unshare="unshare --user --map-root-user"
 
-for gpu in gfx90a gfx1100; do
+for with in sim:gfx90a sim:gfx1100 kfd:gfx90a kfd:gfx1100; do
   status=0
-  RUKH_BACKEND=sim:$gpu LD_LIBRARY_PATH=$prefix/lib PATH=$work/bin:$PATH \
+  gpu=${with#*:}
+  backend=$with
+  [ "$with" = "sim:$gpu" ] || backend=kfd
+  RUKH_BACKEND=$backend RUKH_KFD=$gpu LD_LIBRARY_PATH=$prefix/lib PATH=$work/bin:$PATH \
     $unshare --mount sh -c '
       mount -t tmpfs none /dev
       : > /dev/kfd
       ln -s /proc/self/fd /dev/fd
       : > /dev/null
       exec rocminfo' > "$work/out" 2> "$work/err" || status=$?
-  fail() { echo "rocminfo on $gpu: $*" >&2; cat "$work/out" "$work/err" >&2; exit 1; }
+  fail() { echo "rocminfo on $with: $*" >&2; cat "$work/out" "$work/err" >&2; exit 1; }
   [ $status -eq 0 ] || fail "exit status $status"
   ! grep -q 'no version information' "$work/out" "$work/err" || fail "an unversioned symbol"
   ! grep -q 'rukh:' "$work/err" || fail "the library complains"
@@ -41,11 +44,24 @@ for gpu in gfx90a gfx1100; do
   grep -qE "Device Type: +CPU" "$work/out" || fail "no CPU"
   grep -qE "^ +Name: +$gpu *\$" "$work/out" || fail "no agent named $gpu"
   grep -qE "Name: +amdgcn-amd-amdhsa--$gpu" "$work/out" || fail "no ISA of $gpu"
+  [ "$gpu" != gfx1100 ] || grep -qE "Name: +amdgcn-amd-amdhsa--gfx11-generic" "$work/out" || fail "no second ISA"
   grep -qE 'Segment: +GLOBAL; FLAGS: KERNARG, FINE GRAINED' "$work/out" || fail "no kernarg pool"
   grep -qE 'Segment: +GLOBAL; FLAGS: COARSE GRAINED' "$work/out" || fail "no device memory"
   grep -qE 'Segment: +GROUP' "$work/out" || fail "no group memory"
   grep -qE 'Wavefront Size: +(32|64)\(' "$work/out" || fail "no wavefront size"
   grep -q 'Done' "$work/out" || fail "ended early"
-  echo "PASS rocminfo on $gpu"
+  echo "PASS rocminfo on $with"
   [ -z "${SHOW:-}" ] || cat "$work/out"
 done
+
+# A driver without a GPU: the CPU agent alone.
+RUKH_BACKEND=kfd RUKH_KFD=none LD_LIBRARY_PATH=$prefix/lib PATH=$work/bin:$PATH \
+  $unshare --mount sh -c '
+    mount -t tmpfs none /dev
+    : > /dev/kfd
+    ln -s /proc/self/fd /dev/fd
+    : > /dev/null
+    exec rocminfo' > "$work/out" 2> "$work/err" || { cat "$work/out" "$work/err" >&2; exit 1; }
+[ "$(grep -c '^Agent [0-9]' "$work/out")" -eq 1 ] && grep -qE "Device Type: +CPU" "$work/out" ||
+  { echo "rocminfo without a GPU: not one CPU agent" >&2; cat "$work/out" >&2; exit 1; }
+echo "PASS rocminfo on a driver without a GPU"

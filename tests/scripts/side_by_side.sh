@@ -1,64 +1,57 @@
 #!/bin/sh
-# Measures what host operations cost with AMD's library (Debian's, over a stub of /dev/kfd) and with ours, in one run,
-# and prints the ratios. Asserts no time.
+# "Dispatch and wait" on the software GPU's KFD face, side by side: AMD's runtime (Debian's, through the preload library), ours,
+# and in each process a client that writes packets by hand and polls: the floor.
 #
-#   tests/scripts/side_by_side.sh [PREFIX]
+#   tests/scripts/side_by_side.sh [SECONDS [RUNS]]      of each measurement; how often both runtimes take turns (default 1, 3)
+#
+# One program, compiled once, is run with either library. Prints the lowest medians and tenth percentiles of all runs, and what
+# each runtime adds to its floor. Run it on a quiet machine: the devices' threads and the client share the processors.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-prefix=${1:-}
-if [ -z "$prefix" ]; then
-  prefix=$work/prefix
-  "$root/capi/install.sh" "$prefix" release
-fi
-amd=/usr/lib/$(gcc -print-multiarch)/libhsa-runtime64.so.1
-[ -e "$amd" ] || { echo "needs Debian's libhsa-runtime64-1" >&2; exit 1; }
-source=$root/tests/c/side_by_side
-# The kernel's header wants DRM's, of which it uses nothing but these.
-mkdir -p "$work/include/drm"
-printf '#include <linux/types.h>\n#include <linux/ioctl.h>\n' > "$work/include/drm/drm.h"
-gcc -std=gnu11 -O2 -Wall -Wextra -Werror -I "$work/include" -shared -fPIC -o "$work/stub.so" "$source/kfd_stub.c" -pthread
-gcc -std=gnu11 -O2 -Wall -Wextra -Werror -o "$work/measure" "$source/measure.c" -pthread -L"$prefix/lib" -lhsa-runtime64
+seconds=${1:-1}
+runs=${2:-3}
+objects=$root/tests/golden/objects
+unset LD_LIBRARY_PATH RUKH_BACKEND RUKH_KFD
 
-# One CPU node, as the kernel shows it.
-node=$work/kfd/topology/nodes/0
-mkdir -p "$node/mem_banks/0"
-echo 1 > "$work/kfd/topology/generation_id"
-printf 'platform_oem 0\nplatform_id 0\nplatform_rev 0\n' > "$work/kfd/topology/system_properties"
-echo 0 > "$node/gpu_id"
-echo > "$node/name"
-{
-  echo "cpu_cores_count $(nproc)"
-  for key in simd_count caches_count io_links_count p2p_links_count cpu_core_id_base simd_id_base max_waves_per_simd \
-    lds_size_in_kb gds_size_in_kb num_gws wave_front_size array_count simd_arrays_per_engine cu_per_simd_array \
-    simd_per_cu max_slots_scratch_cu gfx_target_version vendor_id device_id location_id domain drm_render_minor hive_id; do
-    echo "$key 0"
-  done
-  printf 'mem_banks_count 1\nmax_engine_clk_ccompute 3000\n'
-} > "$node/properties"
-printf 'heap_type 0\nsize_in_bytes %s\nflags 0\nwidth 64\nmem_clk_max 3200\n' \
-  "$(awk '/MemTotal/ { printf "%d", $2 * 1024 }' /proc/meminfo)" > "$node/mem_banks/0/properties"
+cargo build --manifest-path "$root/Cargo.toml" --release --locked -p rukh-kfd-preload
+preload=${CARGO_TARGET_DIR:-$root/target}/release/librukh_kfd.so
+sh "$root/capi/install.sh" "$work/prefix"
+gcc -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread -o "$work/bench" "$root/tests/c/bench_dispatch.c" -lhsa-runtime64
 
-amds() {
-  KFD_STUB=$work/kfd LD_PRELOAD=$work/stub.so LD_LIBRARY_PATH=$(dirname "$amd") timeout 300 "$work/measure" 2> "$work/amd.err" ||
-    { cat "$work/amd.err" >&2; exit 1; }
-}
-ours() { RUKH_BACKEND=sim:gfx90a LD_LIBRARY_PATH=$prefix/lib timeout 300 "$work/measure"; }
-# Twice each in turn: a noisy moment hits both.
-for round in 1 2; do
-  amds > "$work/amd$round"
-  ours > "$work/our$round"
+bench() { timeout 600 "$work/bench" "$objects/vector_add-gfx90a-O2-v5.co" "$objects/spin-gfx90a-O2-v5.co" "$seconds"; }
+run=0
+while [ $run -lt "$runs" ]; do
+  run=$((run + 1))
+  (export RUKH_KFD=gfx90a LD_PRELOAD="$preload"; bench) | sed -n '/^measured/,$s/^/amd /p' >> "$work/lines"
+  (export RUKH_BACKEND=kfd RUKH_KFD=gfx90a LD_LIBRARY_PATH="$work/prefix/lib"; bench) |
+    sed -n '/^measured/,$s/^/rukh /p' >> "$work/lines"
 done
-paste "$work/amd1" "$work/amd2" "$work/our1" "$work/our2" | awk '
-  function least(a, b) { return a < b ? a : b }
-  BEGIN { printf "%-24s %12s %12s %8s\n", "operation", "AMD (ns)", "ours (ns)", "ratio" }
-  {
-    amd = least($2, $4); our = least($6, $8)
-    printf "%-24s %12.1f %12.1f %8.2f\n", $1, amd, our, our / amd
-    value[$1] = our
+for runtime in amd rukh; do
+  [ "$(grep -c "^$runtime wake" "$work/lines")" -eq "$runs" ] || { echo "side_by_side: $runtime did not finish" >&2; exit 1; }
+done
+
+echo "load: $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) processors; $runs runs of $seconds s; times in microseconds"
+awk '
+  function least(key, value) { if (!(key in found) || value < found[key]) found[key] = value }
+  NF == 9 {
+    key = $2 " " $3
+    if (!(key in seen)) { seen[key] = 1; order[++count] = key }
+    # runtime what batch floor MEDIAN LOW api MEDIAN LOW
+    least($1 " " key " floor median", $5); least($1 " " key " floor low", $6)
+    least($1 " " key " api median", $8); least($1 " " key " api low", $9)
   }
   END {
-    printf "store: %.1f times a bare atomic by a function pointer, load: %.1f times\n",
-      value["signal_store"] / value["bare_store"], value["signal_load"] / value["bare_load"]
-  }'
+    printf "%-14s %-7s %10s %10s %10s %10s %10s %10s %10s\n", "what", "figure", "amd floor", "amd", "added",
+      "rukh floor", "rukh", "added", "rukh/amd"
+    for (i = 1; i <= count; i++) for (f = 1; f <= 2; f++) {
+      key = order[i]; figure = f == 1 ? "median" : "low"
+      af = found["amd " key " floor " figure]; aa = found["amd " key " api " figure]
+      rf = found["rukh " key " floor " figure]; ra = found["rukh " key " api " figure]
+      # Of a wake-up the whole counts; of a dispatch what the runtime adds.
+      ratio = key ~ /^wake/ ? ra / aa : (aa > af ? (ra - rf) / (aa - af) : -1)
+      printf "%-14s %-7s %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f %10s\n", key, figure, af, aa, aa - af, rf, ra,
+        ra - rf, ratio == -1 ? "-" : sprintf("%.2f", ratio)
+    }
+  }' "$work/lines"

@@ -17,6 +17,21 @@
 //!
 //! [`TracePort`] writes, through any [`TraceSink`]; [`ReplayPort`] answers. Recordings hold what the driver says about the
 //! machine (ids of boards among it) and addresses, and no contents of memory.
+//!
+//! ```no_run
+//! use rukh_backend_linux_kfd::KfdBackend;
+//! use rukh_backend_linux_kfd::sys::{FileSink, LinuxPort};
+//! use rukh_backend_linux_kfd::trace::{ReplayPort, TracePort};
+//!
+//! // On the machine with the GPU:
+//! let file = FileSink::create("kfd.trace")?;
+//! let backend = KfdBackend::open(TracePort::new(LinuxPort, file))?;
+//! // On any machine, later:
+//! let recording = std::fs::read_to_string("kfd.trace")?;
+//! let backend = KfdBackend::open(ReplayPort::new(&recording, LinuxPort)?)?;
+//! assert!(backend.kfd().port().differences().is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod layout;
 mod port;

@@ -2,14 +2,17 @@
 
 use super::layout;
 use super::record::{ParseError, Record, brief, parse_all};
+use crate::sys::FutexPark;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ptr::NonNull;
-use rukh_core::backend::{Lock, SpinPark};
-use rukh_core::kfd::uapi::{Ioctl, WaitEvents};
+use core::sync::atomic::AtomicU32;
+use rukh_core::backend::{Lock, Park, SpinPark};
+use rukh_core::kfd::uapi::{Ioctl, ResetEvent, SetEvent, WaitEvents};
 use rukh_core::kfd::{KfdFile, KfdPort, Mapping, PortError};
+use zerocopy::{FromBytes, IntoBytes};
 
 /// What a call that the recording does not have is answered: ENODATA.
 const NO_RECORD: i32 = 61;
@@ -17,6 +20,12 @@ const NO_RECORD: i32 = 61;
 /// How far behind the first record that was not used a matching one is looked for: calls of several threads may come in
 /// another order than they were recorded in.
 const WINDOW: usize = 256;
+
+/// How long a wait that the recording does not have sleeps at most, in milliseconds.
+const NAP_MS: u32 = 5;
+
+/// [`WaitEvents::wait_result`]: nothing happened.
+const TIMED_OUT: u32 = 1;
 
 /// Most differences that are kept.
 const MAX_DIFFERENCES: usize = 100;
@@ -32,9 +41,13 @@ struct State {
 /// Calls are matched by kind, file, request and all fields but addresses and time-outs, which differ between runs. Memory
 /// is real but nothing else is behind it: mappings of a file are anonymous memory of the port underneath. A call that was not
 /// recorded fails with ENODATA (61), and is kept in [`ReplayPort::differences`].
+///
+/// How often events are waited for, set and reset depends on when threads run, in every run anew: a wait that was not
+/// recorded sleeps a little and times out, the others succeed, and none of them counts as a difference.
 #[derive(Debug)]
 pub struct ReplayPort<M> {
     memory: M,
+    park: FutexPark,
     state: Lock<State>,
 }
 
@@ -46,6 +59,7 @@ impl<M: KfdPort> ReplayPort<M> {
     pub fn new(recording: &str, memory: M) -> Result<Self, ParseError> {
         Ok(Self {
             memory,
+            park: FutexPark::new(),
             state: Lock::new(State {
                 left: parse_all(recording)?.into(),
                 differences: Vec::new(),
@@ -58,18 +72,39 @@ impl<M: KfdPort> ReplayPort<M> {
         self.state.lock(&SpinPark).differences.clone()
     }
 
-    /// Calls that were recorded and not made; unmappings, which depend on where memory was, do not count.
+    /// Calls that were recorded and not made. Unmappings, which depend on where memory was, do not count, nor do calls that
+    /// depend on when threads run.
     pub fn left(&self) -> Vec<String> {
         let state = self.state.lock(&SpinPark);
         state
             .left
             .iter()
-            .filter(|record| !matches!(record, Record::Unmap { .. }))
+            .filter(|record| match record {
+                Record::Unmap { .. } => false,
+                Record::Ioctl { request, .. } => !depends_on_timing(*request),
+                _ => true,
+            })
             .map(brief)
             .collect()
     }
 
-    /// Takes the next record that `answer` makes something of.
+    /// The answer to an ioctl that the recording does not have.
+    fn unrecorded(&self, request: u32, argument: &mut [u8]) -> Result<(), i32> {
+        if !depends_on_timing(request) {
+            return Err(NO_RECORD);
+        }
+        if request as u8 == WaitEvents::INFO.nr
+            && let Ok((mut wait, _)) = WaitEvents::read_from_prefix(argument)
+        {
+            let nap = u64::from(wait.timeout.min(NAP_MS)) * 1_000_000;
+            self.park.park(&AtomicU32::new(0), 0, Some(nap));
+            wait.wait_result = TIMED_OUT;
+            argument[..size_of::<WaitEvents>()].copy_from_slice(wait.as_bytes());
+        }
+        Ok(())
+    }
+
+    /// Takes the next record that `answer` makes something of. Without one, `call` is a difference unless it is empty.
     fn take<T>(
         &self,
         call: impl FnOnce() -> String,
@@ -91,13 +126,20 @@ impl<M: KfdPort> ReplayPort<M> {
                 Some(value)
             }
             None => {
-                if state.differences.len() < MAX_DIFFERENCES {
-                    state.differences.push(call());
+                let call = call();
+                if !call.is_empty() && state.differences.len() < MAX_DIFFERENCES {
+                    state.differences.push(call);
                 }
                 None
             }
         }
     }
+}
+
+/// Whether a call is made as often as threads get to it.
+fn depends_on_timing(request: u32) -> bool {
+    let numbers = [WaitEvents::INFO.nr, SetEvent::INFO.nr, ResetEvent::INFO.nr];
+    layout::info(request).is_some_and(|info| numbers.contains(&info.nr))
 }
 
 /// Whether an argument asks what a recorded one asked.
@@ -160,6 +202,9 @@ unsafe impl<M: KfdPort> KfdPort for ReplayPort<M> {
         let wait = request as u8 == WaitEvents::INFO.nr && layout::info(request).is_some();
         let found = self.take(
             || {
+                if depends_on_timing(request) {
+                    return String::new();
+                }
                 let name = layout::info(request).map_or("OTHER", |info| info.name);
                 let values: Vec<String> = layout::info(request)
                     .into_iter()
@@ -201,7 +246,7 @@ unsafe impl<M: KfdPort> KfdPort for ReplayPort<M> {
             },
         );
         let Some((before, after, array, answer)) = found else {
-            return Err(NO_RECORD);
+            return self.unrecorded(request, argument);
         };
         write_answer(request, &before, &after, argument);
         if let Some((address, bytes)) = room {
@@ -266,6 +311,18 @@ unsafe impl<M: KfdPort> KfdPort for ReplayPort<M> {
     unsafe fn wipe_on_fork(&self, address: NonNull<u8>, size: usize) -> Result<(), PortError> {
         // SAFETY: as the caller promised.
         unsafe { self.memory.wipe_on_fork(address, size) }
+    }
+
+    unsafe fn place(
+        &self,
+        address: NonNull<u8>,
+        size: usize,
+        node: u32,
+        strict: bool,
+    ) -> Result<(), PortError> {
+        // No question to the driver.
+        // SAFETY: passed on as it came.
+        unsafe { self.memory.place(address, size, node, strict) }
     }
 
     fn read_file(&self, path: &str, buffer: &mut [u8]) -> Result<usize, PortError> {

@@ -1,6 +1,7 @@
 //! Pools: what an agent's memory banks offer to clients.
 
-use crate::backend::{AgentId, AgentKind, BankId, HeapKind, MemoryBank, MemoryFlags};
+use crate::backend::{AgentId, AgentKind, BankId, GpuInfo, HeapKind, MemoryBank, MemoryFlags};
+use crate::isa::Isa;
 use alloc::vec::Vec;
 
 /// A pool of a runtime: an index over the pools of all agents, in their order.
@@ -74,6 +75,9 @@ impl Pool {
         if self.flags.contains(PoolFlags::KERNARG) {
             base.union(MemoryFlags::COHERENT)
                 .union(MemoryFlags::UNCACHED)
+        } else if self.flags.contains(PoolFlags::EXTENDED_FINE) {
+            base.union(MemoryFlags::COHERENT)
+                .union(MemoryFlags::EXT_COHERENT)
         } else if self.flags.contains(PoolFlags::FINE) {
             base.union(MemoryFlags::COHERENT)
         } else {
@@ -85,8 +89,31 @@ impl Pool {
 /// Fragments of device memory are 2 MiB; smaller pieces of address space cost page table entries.
 const VRAM_GRANULE: u64 = 2 << 20;
 
-/// The pools of an agent, in the order that clients rely on: for a CPU fine-grained, kernel
-/// arguments, coarse-grained, for each NUMA bank; for a GPU its device memory, then group memory.
+/// What a bank of host memory is offered as, in the order that clients rely on.
+const OF_HOST: &[PoolFlags] = &[
+    PoolFlags::FINE,
+    PoolFlags::EXTENDED_FINE,
+    PoolFlags::FINE.union(PoolFlags::KERNARG),
+    PoolFlags::COARSE,
+];
+
+/// What a GPU's memory is offered as: coarse-grained; extended fine-grained but on GFX12.0, which AMD's runtime
+/// leaves out; fine-grained to the other GPUs of a hive.
+fn of_device(gpu: &GpuInfo) -> impl Iterator<Item = PoolFlags> {
+    let version = gpu.isa.parse().map(|isa: Isa| isa.processor().version);
+    let extended = version.is_ok_and(|version| (version.major, version.minor) != (12, 0));
+    let flags = [
+        (PoolFlags::COARSE, true),
+        (PoolFlags::EXTENDED_FINE, extended),
+        (PoolFlags::FINE, gpu.hive_id != 0),
+    ];
+    flags
+        .into_iter()
+        .filter_map(|(flags, has)| has.then_some(flags))
+}
+
+/// The pools of an agent, in the order that clients rely on: for a CPU fine-grained, extended fine-grained, kernel
+/// arguments, coarse-grained, for each NUMA bank; for a GPU its device memory, coarse-grained first, then group memory.
 ///
 /// `next` numbers the first pool; `system_bytes` is the host memory of all CPU agents, the
 /// bound of one allocation there.
@@ -127,11 +154,7 @@ pub fn pools_of(
     for (index, bank) in banks.iter().enumerate() {
         match (kind, bank.heap) {
             (AgentKind::Cpu { .. }, HeapKind::System) => {
-                for flags in [
-                    PoolFlags::FINE,
-                    PoolFlags::FINE | PoolFlags::KERNARG,
-                    PoolFlags::COARSE,
-                ] {
+                for &flags in OF_HOST {
                     add(
                         index,
                         bank.heap,
@@ -142,15 +165,17 @@ pub fn pools_of(
                     );
                 }
             }
-            (AgentKind::Gpu(_), HeapKind::VramPublic | HeapKind::VramPrivate) => {
-                add(
-                    index,
-                    bank.heap,
-                    Segment::Global,
-                    PoolFlags::COARSE,
-                    bank.size,
-                    bank.size,
-                );
+            (AgentKind::Gpu(gpu), HeapKind::VramPublic | HeapKind::VramPrivate) => {
+                for flags in of_device(gpu) {
+                    add(
+                        index,
+                        bank.heap,
+                        Segment::Global,
+                        flags,
+                        bank.size,
+                        bank.size,
+                    );
+                }
             }
             (AgentKind::Gpu(_), HeapKind::Lds) => {
                 add(
@@ -176,7 +201,6 @@ pub fn pools_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::GpuInfo;
 
     fn bank(heap: HeapKind, size: u64) -> MemoryBank {
         MemoryBank {
@@ -188,12 +212,12 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_offers_fine_then_kernarg_then_coarse_memory() {
+    fn a_cpu_offers_fine_then_extended_then_kernarg_then_coarse_memory() {
         let kind = AgentKind::Cpu { cores: 2 };
         let banks = [bank(HeapKind::System, 1 << 30)];
         let pools = pools_of(AgentId(0), &kind, &banks, 4096, 2 << 30, 5);
         let flags: Vec<_> = pools.iter().map(|p| p.flags.bits()).collect();
-        assert_eq!(flags, [2, 3, 4]);
+        assert_eq!(flags, [2, 8, 3, 4]);
         assert!(
             pools
                 .iter()
@@ -204,9 +228,14 @@ mod tests {
         assert!(
             pools[1]
                 .memory_flags()
+                .contains(MemoryFlags::EXT_COHERENT | MemoryFlags::COHERENT)
+        );
+        assert!(
+            pools[2]
+                .memory_flags()
                 .contains(MemoryFlags::UNCACHED | MemoryFlags::COHERENT)
         );
-        assert!(!pools[2].memory_flags().contains(MemoryFlags::COHERENT));
+        assert!(!pools[3].memory_flags().contains(MemoryFlags::COHERENT));
     }
 
     #[test]
@@ -227,5 +256,33 @@ mod tests {
             (pools[1].segment, pools[1].allocatable, pools[1].id),
             (Segment::Group, false, PoolId(4))
         );
+    }
+
+    /// The pools that AMD's rocminfo shows: extended fine-grained on all but GFX12.0, fine-grained in a hive.
+    #[test]
+    fn device_memory_is_offered_as_the_gpu_shares_it() {
+        for (isa, hive_id, expected) in [
+            (
+                "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-",
+                7,
+                &[4, 8, 2, 0][..],
+            ),
+            ("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-", 0, &[4, 8, 0]),
+            ("amdgcn-amd-amdhsa--gfx1103", 0, &[4, 8, 0]),
+            ("amdgcn-amd-amdhsa--gfx1201", 0, &[4, 0]),
+        ] {
+            let gpu = GpuInfo {
+                isa: isa.try_into().unwrap(),
+                hive_id,
+                ..GpuInfo::default()
+            };
+            let banks = [
+                bank(HeapKind::VramPublic, 1 << 34),
+                bank(HeapKind::Lds, 65536),
+            ];
+            let pools = pools_of(AgentId(1), &AgentKind::Gpu(gpu), &banks, 4096, 0, 0);
+            let flags: Vec<_> = pools.iter().map(|p| p.flags.bits()).collect();
+            assert_eq!(flags, expected, "{isa}");
+        }
     }
 }

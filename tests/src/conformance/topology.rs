@@ -184,9 +184,10 @@ pub(super) fn pools_come_in_the_order_that_clients_rely_on<F: Factory>(factory: 
             );
         } else {
             ensure_eq!(
-                shape[..3].iter().map(|s| s.1).collect::<Vec<_>>(),
+                shape[..4].iter().map(|s| s.1).collect::<Vec<_>>(),
                 [
                     PoolFlags::FINE,
+                    PoolFlags::EXTENDED_FINE,
                     PoolFlags::FINE | PoolFlags::KERNARG,
                     PoolFlags::COARSE
                 ]
