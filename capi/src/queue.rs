@@ -123,7 +123,7 @@ fn create(
 ) -> Result<*mut HsaQueue> {
     let agent = state.agent(agent)?;
     if !agent.is_gpu() {
-        return Err(Status::INVALID_QUEUE_CREATION);
+        return Err(Status::ERROR);
     }
     let kind = match QueueType::from_raw(kind).ok_or(Status::INVALID_ARGUMENT)? {
         QueueType::Multi => CoreType::Multi,

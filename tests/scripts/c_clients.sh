@@ -21,7 +21,7 @@ fi
 for source in "$root"/tests/c/*.c; do
   name=$(basename "$source" .c)
   gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -o "$work/$name" "$source" \
-    -L"$prefix/lib" -lhsa-runtime64
+    -L"$prefix/lib" -lhsa-runtime64 -lm
 done
 export LD_LIBRARY_PATH="$prefix/lib"
 
@@ -57,16 +57,20 @@ objects=$root/tests/golden/objects
 for backend in sim kfd; do
   for gpu in gfx90a gfx1100; do
     with=$backend:$gpu
-    for program in misuse signals queues lifecycle; do
+    for program in misuse signals queues lifecycle cpu_agents; do
       run "$with" "$program"
     done
     run "$with" lifecycle exit
     run "$with" executables "$objects/vector_add-$gpu-O2-v5.co"
     run "$with" faults "$objects/fault-$gpu-O2-v5.co"
+    run "$with" memory_fault "$objects/fault-$gpu-O2-v5.co" handled
+    run "$with" matmul "$objects/matmul-$gpu-O2-v5.co"
+    run "$with" copies
   done
   for object in gfx90a gfx1100 gfx1100w64; do
     run "$backend:${object%w64}" vector_add "$objects/vector_add-$object-O2-v5.co"
   done
+  run "$backend:gfx90a,gfx90a" copies
   run "$backend:gfx90a,gfx1100" vector_add "$objects/vector_add-gfx1100-O2-v5.co" 100000 gfx1100
 done
 for program in misuse signals queues lifecycle; do

@@ -24,6 +24,8 @@ pub struct World<B: Backend + 'static> {
     pub gpu: AgentId,
     /// Whether devices make progress only inside of calls.
     pub stepped: bool,
+    /// Whether a memory fault of one queue stops all queues of its agent.
+    pub faults_stop_the_agent: bool,
 }
 
 impl<B: Backend + 'static> World<B> {
@@ -44,6 +46,7 @@ impl<B: Backend + 'static> World<B> {
             cpu: first(false)?,
             gpu: first(true)?,
             stepped: factory.is_stepped(),
+            faults_stop_the_agent: factory.faults_stop_the_agent(),
             runtime,
         })
     }

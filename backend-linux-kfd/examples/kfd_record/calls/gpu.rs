@@ -1,10 +1,14 @@
 //! Calls about GPUs that are not there, and handles of nothing.
 
-use crate::BAD;
-use crate::replay::{Replay, request};
+use super::BAD;
+use super::replay::{Replay, request};
+use rukh_core::kfd::KfdPort;
 use rukh_core::kfd::uapi::*;
+use zerocopy::IntoBytes;
 
-pub fn ioctls_of_a_gpu(r: &mut Replay<'_>, gpu_id: u32) {
+const EINVAL: i32 = 22;
+
+pub fn ioctls_of_a_gpu<P: KfdPort>(r: &mut Replay<'_, P>, gpu_id: u32) {
     let of = |label: &str| format!("{label} gpu={gpu_id:#x}");
     let mut a = AvailableMemory {
         available: 0x5a,
@@ -157,7 +161,7 @@ pub fn ioctls_of_a_gpu(r: &mut Replay<'_>, gpu_id: u32) {
     }
 }
 
-pub fn handles(r: &mut Replay<'_>) {
+pub fn handles<P: KfdPort>(r: &mut Replay<'_, P>) {
     r.plain("FREE_MEMORY handle=0", FreeMemoryOfGpu { handle: 0 });
     r.plain(
         "FREE_MEMORY handle=bogus",
@@ -224,15 +228,19 @@ pub fn handles(r: &mut Replay<'_>) {
         },
     );
     for op in 0..3 {
-        r.plain(
-            &format!("SVM op={op} nattr=1"),
-            Svm {
-                start_addr: 0x1000,
-                size: 0x1000,
-                op,
-                nattr: 1,
-            },
-        );
+        let a = Svm {
+            start_addr: 0x1000,
+            size: 0x1000,
+            op,
+            nattr: 1,
+        };
+        // The attributes follow the argument, and count for its size.
+        let mut bytes = [0u8; 32];
+        bytes[..24].copy_from_slice(a.as_bytes());
+        let answer = r.raw(request(3, 0x20, 32), &mut bytes);
+        r.answer(&format!("SVM op={op} nattr=1"), answer, "");
+        let without = r.raw(request(3, 0x20, 24), &mut bytes);
+        r.check(without == Err(EINVAL), "attributes must be within the size");
     }
     r.plain("SVM start=0 size=0 nattr=0", Svm::default());
     for mode in [-1, 0, 1] {
@@ -248,7 +256,7 @@ pub fn handles(r: &mut Replay<'_>) {
     }
     for op in [0u32, 1, 2, 3, 5] {
         let mut a = [0u8; 56];
-        a[44..48].copy_from_slice(&168u32.to_ne_bytes());
+        a[44..48].copy_from_slice(&std::process::id().to_ne_bytes());
         a[48..52].copy_from_slice(&op.to_ne_bytes());
         let answer = r.raw(request(3, 0x22, 56), &mut a);
         let word = |at: usize| u32::from_ne_bytes(a[at..at + 4].try_into().unwrap());
@@ -261,6 +269,10 @@ pub fn handles(r: &mut Replay<'_>) {
             word(44)
         );
         r.answer(&format!("CRIU_OP {op}"), answer, &more);
+        if op == 3 {
+            // It would have the kernel follow a null pointer.
+            r.line("CRIU_OP 4 (RESUME) SKIPPED (kernel NULL deref)");
+        }
     }
     for (nr, label) in [
         (0x0d, "DBG_REGISTER_DEPRECATED"),
@@ -272,17 +284,17 @@ pub fn handles(r: &mut Replay<'_>) {
         r.answer(label, answer, "");
     }
     r.plain("EXPORT_DMABUF (0x24)", ExportDmabuf::default());
-    for (label, mode_mask) in [
-        ("RUNTIME_ENABLE enable", 1),
-        ("RUNTIME_ENABLE enable again", 1),
-        ("RUNTIME_ENABLE disable", 0),
+    for (label, mode_mask, shown) in [
+        ("RUNTIME_ENABLE enable", 1, true),
+        ("RUNTIME_ENABLE enable again", 1, false),
+        ("RUNTIME_ENABLE disable", 0, false),
     ] {
         let mut a = RuntimeEnable {
             mode_mask,
             ..RuntimeEnable::default()
         };
         let answer = r.call(&mut a);
-        let more = if mode_mask == 1 && answer.is_ok() {
+        let more = if shown {
             format!("caps={}", a.capabilities_mask)
         } else {
             String::new()
