@@ -5,7 +5,8 @@
 //! views on a question the kernel's counts (interface 1.17, Linux 6.12; see [`Interface`] for others).
 //!
 //! In the order in which a client meets them: `topology`, `ioctl` (dispatcher and queries), `memory`, `events`, `queues`;
-//! `interrupts` is the way back.
+//! `interrupts` is the way back. `drm` answers the render nodes. `librukh_kfd.so` (`backend-sim/preload`) puts all of it before
+//! unmodified programs: AMD's own runtime is the harshest witness of this face.
 //!
 //! # What differs from a kernel
 //! - Doorbells are memory, and nobody tells when memory is stored to: workers look. Between dispatches they look at once, then
@@ -17,8 +18,8 @@
 //! - A user pointer must stay mapped, readable and writable, until it is unmapped from all GPUs. There is no notifier.
 //! - A signal ends a wait that has a timeout with EINTR even if its handler has calls restarted; clients of the driver make
 //!   such a call again. A child process inherits nothing useful.
-//! - Refused with EOPNOTSUPP: dmabuf, SMI events,
-//!   debugging. SVM answers EPERM, as a kernel without it. Trap handlers and scratch addresses are taken and not used.
+//! - Refused with EOPNOTSUPP: dmabuf, SMI events, debugging, buffers and submissions through DRM. SVM answers EPERM, as a
+//!   kernel without it. Trap handlers and scratch addresses are taken and not used.
 
 mod drm;
 mod errno;
