@@ -49,9 +49,12 @@ golden_matrix() { cargo test --release --locked -p rukh-tests --test golden -- -
 freestanding() { bash tests/scripts/freestanding.sh; }
 example() { cargo run --release --locked -p rukh-backend-sim --example vector_add; }
 c_library() { sh capi/install.sh "$prefix" && sh tests/scripts/exports.sh release; }
+package() { sh tests/scripts/package.sh "$prefix"; }
 c_clients() { sh tests/scripts/c_clients.sh "$prefix"; }
 amd_runtime() { sh tests/scripts/amd_runtime.sh; }
 rocminfo_run() { sh tests/scripts/rocminfo.sh "$prefix"; }
+programs() { bash tests/scripts/programs.sh "$prefix"; }
+host_costs() { sh tests/scripts/host_costs.sh "$prefix"; }
 recordings() { sh tests/scripts/recordings.sh "$prefix"; }
 rukh_info() { sh tests/scripts/rukh_info.sh "$prefix"; }
 fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 30 || echo 10)"; }
@@ -69,8 +72,11 @@ if [ "$mode" != quick ]; then
   stage "tier 0 without std and alloc" freestanding
   stage "example" example
   stage "C library" c_library
+  stage "CMake and pkg-config" package
   stage "C clients" c_clients
   stage "rocminfo" rocminfo_run
+  stage "programs" programs
+  stage "host costs beside AMD's library" host_costs
   stage "AMD's runtime on the KFD face" amd_runtime
   stage "recordings of the driver" recordings
   stage "rukh-info" rukh_info

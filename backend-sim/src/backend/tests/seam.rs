@@ -176,7 +176,7 @@ fn queues_need_memory_that_the_agent_can_use() {
     ));
     assert!(matches!(
         refuse(QueueRequest {
-            kind: QueueKind::SdmaXgmi,
+            kind: QueueKind::SdmaEngine(99),
             ..good
         }),
         QueueCreateError::NoSuchKind { .. }
