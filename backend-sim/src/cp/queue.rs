@@ -328,7 +328,7 @@ impl Queue {
         };
         let code = match &report.cause {
             FaultCause::Packet(error) => Some(error.code()),
-            FaultCause::Wave(fault) if fault.memory.is_none() => Some(fault.code),
+            FaultCause::Wave(fault) if fault.memory.is_none() && !fault.handled => Some(fault.code),
             _ => None,
         };
         system.record(report);

@@ -25,6 +25,8 @@ struct Slot {
     register: AtomicPtr<u8>,
     /// What was found there last.
     seen: AtomicU64,
+    /// Its number among the doorbells of a process on the GPU, as waves learn it.
+    doorbell_number: AtomicU32,
 }
 
 impl Default for Slot {
@@ -36,6 +38,7 @@ impl Default for Slot {
             queue: Mutex::new(None),
             register: AtomicPtr::new(null_mut()),
             seen: AtomicU64::new(NOT_RUNG),
+            doorbell_number: AtomicU32::new(0),
         }
     }
 }
@@ -146,6 +149,7 @@ impl QueueTable {
             let generation = generation.wrapping_add(1);
             let handle = QueueHandle(u64::from(generation) << 16 | number as u64);
             slot.doorbell.store(0, Ordering::Relaxed);
+            slot.doorbell_number.store(number as u32, Ordering::Relaxed);
             slot.pending.store(false, Ordering::Relaxed);
             *queue = Some(make(number, handle));
             slot.generation.store(generation, Ordering::SeqCst);
@@ -202,17 +206,30 @@ impl QueueTable {
         true
     }
 
-    /// From now on a queue is rung by storing to `register`, which holds [`NOT_RUNG`] so far. False if there is no such
-    /// queue.
+    /// The number of a slot's doorbell: the slot's own unless [`Self::watch`] gave another.
+    pub(crate) fn doorbell_of(&self, slot: usize) -> u32 {
+        self.slots
+            .get(slot)
+            .map_or(0, |slot| slot.doorbell_number.load(Ordering::Relaxed))
+    }
+
+    /// From now on a queue is rung by storing to `register`, which holds [`NOT_RUNG`] so far; it is doorbell `doorbell` of its
+    /// process. False if there is no such queue.
     ///
     /// # Safety
     /// `register` is aligned and valid for reads until [`Self::unwatch`] has returned and every turn that began before is
     /// over.
     #[cfg(feature = "std")]
-    pub(crate) unsafe fn watch(&self, handle: QueueHandle, register: *mut u8) -> bool {
+    pub(crate) unsafe fn watch(
+        &self,
+        handle: QueueHandle,
+        register: *mut u8,
+        doorbell: u32,
+    ) -> bool {
         let Some((number, slot)) = self.slot(handle) else {
             return false;
         };
+        slot.doorbell_number.store(doorbell, Ordering::Relaxed);
         slot.seen.store(NOT_RUNG, Ordering::Relaxed);
         slot.register.store(register, Ordering::Release);
         self.watched.set(number);

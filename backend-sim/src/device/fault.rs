@@ -177,6 +177,8 @@ pub struct WaveFault {
     pub memory: Option<MemoryFault>,
     /// The executor's account, in words.
     pub text: String,
+    /// The wave's trap handler has halted it, and told whom it tells: the device tells nobody more.
+    pub handled: bool,
 }
 
 impl fmt::Display for WaveFault {

@@ -3,7 +3,7 @@
 use super::clock::SimClock;
 use super::engines::Engines;
 use super::events::Events;
-use super::fault::FaultReport;
+use super::fault::{FaultCause, FaultReport};
 use crate::cp::QueueTable;
 use crate::exec::{Shared, TraceHook};
 use crate::mem::{AddressMap, MemoryFault, MemoryView};
@@ -20,6 +20,8 @@ use rukh_core::backend::{AgentId, EventId, EventKind, EventReport, MemoryFaultIn
 const MAX_FAULTS: usize = 64;
 /// s_sendmsg's message for an interrupt.
 const MSG_INTERRUPT: u16 = 1;
+/// What of M0 the interrupt carries.
+const MESSAGE_BITS: u32 = 0xff_ffff;
 
 /// A GPU.
 pub(crate) struct Gpu {
@@ -95,6 +97,8 @@ impl ShaderClock for GpuClock<'_> {
 pub(crate) trait Interrupts: Send + Sync {
     /// A device raises an event.
     fn raise(&self, event: EventId);
+    /// A wave interrupts the host.
+    fn message(&self, agent: AgentId, payload: u32);
     /// A queue has stopped; after the memory fault, if that is why.
     fn stopped(&self, report: &FaultReport);
     /// A device has met a memory fault.
@@ -188,9 +192,23 @@ impl System {
     }
 
     /// A wave has sent a message.
-    pub(crate) fn message(&self, message: u16, payload: u32) {
+    pub(crate) fn message(&self, agent: AgentId, message: u16, payload: u32) {
         if message & 0xff == MSG_INTERRUPT {
-            self.raise(EventId(payload & 0xff_ffff));
+            match &self.interrupts {
+                Some(interrupts) => interrupts.message(agent, payload & MESSAGE_BITS),
+                None => self.events.raise(EventId(payload & MESSAGE_BITS)),
+            }
+        }
+    }
+
+    /// An access of a wave's has failed that its trap handler learns of next.
+    pub(crate) fn trapped(&self, agent: AgentId, fault: &MemoryFault) {
+        match &self.interrupts {
+            Some(interrupts) => interrupts.memory_fault(agent, info(fault)),
+            None => self.events.report(
+                EventKind::MemoryFault,
+                EventReport::Memory(agent, info(fault)),
+            ),
         }
     }
 
@@ -204,7 +222,8 @@ impl System {
 
     /// Keeps a report, and tells of memory faults.
     pub(crate) fn record(&self, report: FaultReport) {
-        let memory = report.memory().map(|fault| {
+        let handled = matches!(&report.cause, FaultCause::Wave(fault) if fault.handled);
+        let memory = report.memory().filter(|_| !handled).map(|fault| {
             let mut info = info(fault);
             info.queue = Some(report.queue);
             (report.agent, info)

@@ -42,7 +42,17 @@ fn status(m: &Machine<'_>) -> u32 {
         | bit(9, m.wave.mask(EXEC) == 0)
         | bit(10, m.wave.mask(VCC) == 0)
         | bit(11, true)
+        | bit(13, m.wave.halted)
         | bit(16, true)
+}
+
+/// What the first level of trap handlers saves: STATUS, or what gfx12 has in its place.
+pub(super) fn status_word(m: &Machine<'_>) -> u32 {
+    if m.arch().is_gfx12_plus() {
+        state_priv(m)
+    } else {
+        status(m)
+    }
 }
 
 fn hw_id(m: &Machine<'_>) -> u32 {
@@ -63,9 +73,9 @@ fn hw_id1(m: &Machine<'_>) -> u32 {
         | u32::from(p.shader_engine & 7) << 18
 }
 
-/// STATE_PRIV of gfx12: SCC in bit 9.
+/// STATE_PRIV of gfx12: SCC in bit 9, HALT in bit 14.
 fn state_priv(m: &Machine<'_>) -> u32 {
-    m.wave.s[SCC] << 9
+    m.wave.s[SCC] << 9 | u32::from(m.wave.halted) << 14
 }
 
 /// What a register reads as; zero where there is none, as the manuals say.
@@ -153,12 +163,15 @@ fn write(m: &mut Machine<'_>, op: &MicroOp, value: u32) {
         TRAPSTS if !gfx12 => m.wave.trap_status = merge(m.wave.trap_status),
         EXCP_FLAG_PRIV if gfx12 => m.wave.trap_status = merge(m.wave.trap_status),
         STATUS if !gfx12 && m.wave.privileged => {
-            let scc = merge(status(m)) & 1 != 0;
-            m.set_scc(scc);
+            let status = merge(status(m));
+            m.set_scc(status & 1 != 0);
+            // Takes effect when the handler returns.
+            m.wave.halted = status >> 13 & 1 != 0;
         }
         STATE_PRIV if gfx12 && m.wave.privileged => {
-            let scc = merge(state_priv(m)) >> 9 & 1 != 0;
-            m.set_scc(scc);
+            let state = merge(state_priv(m));
+            m.set_scc(state >> 9 & 1 != 0);
+            m.wave.halted = state >> 14 & 1 != 0;
         }
         FLAT_SCR_LO if !gfx9 => m.wave.s[FLAT_SCRATCH] = merge(m.wave.s[FLAT_SCRATCH]),
         FLAT_SCR_HI if !gfx9 => m.wave.s[FLAT_SCRATCH + 1] = merge(m.wave.s[FLAT_SCRATCH + 1]),

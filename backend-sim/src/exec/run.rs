@@ -36,6 +36,11 @@ pub enum Exit {
     },
     /// The wave cannot go on; its program counter is at the faulting instruction.
     Fault(Box<Fault>),
+    /// An access of the wave's has failed, which whoever watches over memory learns of, and the wave is at the start of
+    /// its trap handler.
+    Trapped(Box<Fault>),
+    /// The trap handler has halted the wave for good; with what brought the wave there.
+    Halted(Box<Fault>),
     /// The budget is spent.
     Budget,
 }
@@ -68,7 +73,7 @@ pub fn run(wave: &mut Wave, cx: &mut Context<'_>, budget: u64) -> Exit {
         target: 0,
         exit: None,
     };
-    if machine.wave.halted {
+    if machine.wave.halted && !machine.wave.privileged {
         let (pc, wave) = (machine.wave.pc, machine.wave.ids);
         let kind = FaultKind::Halted;
         return Exit::Fault(Box::new(Fault { pc, wave, kind }));
@@ -76,7 +81,11 @@ pub fn run(wave: &mut Wave, cx: &mut Context<'_>, budget: u64) -> Exit {
     loop {
         let exit = until_exit(&mut machine, cx.code, budget, cx.trace.as_deref_mut());
         match exit {
-            Exit::Fault(fault) if trap::take(&mut machine, &fault) => {}
+            Exit::Fault(fault) if trap::take(&mut machine, &fault) => {
+                if matches!(fault.kind, FaultKind::Memory { .. }) {
+                    return Exit::Trapped(fault);
+                }
+            }
             exit => return exit,
         }
     }

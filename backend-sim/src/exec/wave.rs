@@ -74,7 +74,7 @@ pub struct Wave {
     pub(crate) privileged: bool,
     /// What brought the wave to the trap handler.
     pub(crate) trouble: Option<Box<Fault>>,
-    /// Never goes on.
+    /// Never goes on, once it is not in the trap handler.
     pub(crate) halted: bool,
     /// Waits for a resource of global wave sync: how often that had let waves go.
     pub(crate) gws: Option<u32>,

@@ -6,7 +6,7 @@ use crate::device::{FaultCause, FaultReport, Interrupts, QueueCode};
 use crate::mem::raw;
 use crate::sync::Mutex;
 use alloc::collections::BTreeMap;
-use core::sync::atomic::{AtomicU32, Ordering, fence};
+use core::sync::atomic::{AtomicBool, Ordering, fence};
 use rukh_core::backend::{AgentId, EventId, MemoryFaultInfo};
 use rukh_core::kfd::uapi::event_type;
 use std::sync::OnceLock;
@@ -18,6 +18,9 @@ pub(super) struct Exceptions {
     pub payload: u64,
     /// The event to raise then.
     pub event: u32,
+    pub agent: AgentId,
+    /// The number of the queue's doorbell, by which waves name it.
+    pub doorbell: u32,
 }
 
 /// What workers and ioctls share.
@@ -29,8 +32,8 @@ pub(super) struct Shared {
     gpu_ids: alloc::vec::Vec<u32>,
     /// Is shown each report first.
     pub log: OnceLock<fn(&FaultReport)>,
-    /// GPUs, by agent number less one, whose waves trap into a handler of the client's.
-    trap_handlers: AtomicU32,
+    /// RUNTIME_ENABLE: the client wants to know of its queues' exceptions.
+    runtime: AtomicBool,
 }
 
 impl Shared {
@@ -40,22 +43,13 @@ impl Shared {
             exceptions: Mutex::new(BTreeMap::new()),
             gpu_ids,
             log: OnceLock::new(),
-            trap_handlers: AtomicU32::new(0),
+            runtime: AtomicBool::new(false),
         }
     }
 
-    /// The client has set a trap handler on a GPU, or taken it away.
-    pub(super) fn set_trap_handler(&self, bit: u32, on: bool) {
-        if on {
-            self.trap_handlers.fetch_or(bit, Ordering::Relaxed);
-        } else {
-            self.trap_handlers.fetch_and(!bit, Ordering::Relaxed);
-        }
-    }
-
-    fn has_trap_handler(&self, agent: AgentId) -> bool {
-        let bit = 1u32.checked_shl(agent.0.wrapping_sub(1)).unwrap_or(0);
-        self.trap_handlers.load(Ordering::Relaxed) & bit != 0
+    /// RUNTIME_ENABLE, or its end.
+    pub(super) fn enable_runtime(&self, on: bool) {
+        self.runtime.store(on, Ordering::SeqCst);
     }
 
     pub(super) fn add_queue(&self, handle: u64, exceptions: Exceptions) {
@@ -86,15 +80,53 @@ const fn reason(code: QueueCode) -> u64 {
     1 << (code - 1)
 }
 
-/// EC_QUEUE_WAVE_MEMORY_VIOLATION. The event of a memory fault names no queue; the driver learns of it from the trap handler,
-/// which the wave runs when its access comes back: AMD's sends the queue's doorbell and this code with s_sendmsg. Handlers are
-/// not executed here; that one is set counts as if it did that.
-const WAVE_MEMORY_VIOLATION: u64 = 1 << 4;
+/// What a message of a wave's names beside a doorbell (`KFD_INT_DATA_DEBUG_*` of the driver): exceptions of the queue,
+/// by the number of their code less one.
+const DOORBELL_MASK: u32 = 0x3ff;
+const REASON_SHIFT: u32 = 10;
+/// `KFD_EC_MASK_QUEUE`, as far as messages carry it: the codes of waves, 1 to 6.
+const WAVE_REASONS: u32 = 0x3f;
+
+/// Leaves reasons in the client's word, and raises the event.
+fn send(shared: &Shared, target: Exceptions, code: u64) {
+    if !target.payload.is_multiple_of(8) || !is_mapped(target.payload, 8) {
+        return;
+    }
+    let word = core::ptr::with_exposed_provenance_mut::<u8>(target.payload as usize);
+    // SAFETY: the client left the address in the header of a queue that it has not destroyed, which is its
+    // promise that the word is there; it is mapped and aligned, and the client reads it as an atomic.
+    unsafe {
+        let reasons = raw::load_u64(word) | code;
+        fence(Ordering::Release);
+        raw::store_u64(word, reasons);
+    }
+    if target.event != 0 {
+        shared.raise(EventId(target.event));
+    }
+}
 
 impl Interrupts for Shared {
     fn raise(&self, event: EventId) {
         // An id that is none is ignored, as the driver does.
         let _ = self.events.set(event.0);
+    }
+
+    /// As the driver: a wave's exception goes to its queue if the client has enabled its runtime, and else the message is
+    /// an event's number.
+    fn message(&self, agent: AgentId, payload: u32) {
+        let (doorbell, reasons) = (payload & DOORBELL_MASK, payload >> REASON_SHIFT);
+        if reasons & WAVE_REASONS != 0 && self.runtime.load(Ordering::SeqCst) {
+            let target = {
+                let exceptions = self.exceptions.lock();
+                let named = |e: &&Exceptions| e.agent == agent && e.doorbell == doorbell;
+                exceptions.values().find(named).copied()
+            };
+            if let Some(target) = target {
+                send(self, target, u64::from(reasons));
+                return;
+            }
+        }
+        self.raise(EventId(payload));
     }
 
     fn stopped(&self, report: &FaultReport) {
@@ -103,31 +135,15 @@ impl Interrupts for Shared {
         }
         let code = match &report.cause {
             FaultCause::Packet(error) => reason(error.code()),
+            // Told by the client's trap handler.
+            FaultCause::Wave(fault) if fault.handled => return,
             FaultCause::Wave(fault) if fault.memory.is_none() => reason(fault.code),
-            FaultCause::Wave(_) if self.has_trap_handler(report.agent) => WAVE_MEMORY_VIOLATION,
-            // An access of the packet processor's own: no wave traps, and the event of the fault is all.
+            // No wave traps without a handler, nor in the packet processor: the event of the fault is all.
             FaultCause::Wave(_) | FaultCause::Memory { .. } => return,
         };
-        let event = {
-            let exceptions = self.exceptions.lock();
-            let Some(target) = exceptions.get(&report.queue.0) else {
-                return;
-            };
-            if !target.payload.is_multiple_of(8) || !is_mapped(target.payload, 8) {
-                return;
-            }
-            let word = core::ptr::with_exposed_provenance_mut::<u8>(target.payload as usize);
-            // SAFETY: the client left the address in the header of a queue that it has not destroyed, which is its
-            // promise that the word is there; it is mapped and aligned, and the client reads it as an atomic.
-            unsafe {
-                let reasons = raw::load_u64(word) | code;
-                fence(Ordering::Release);
-                raw::store_u64(word, reasons);
-            }
-            target.event
-        };
-        if event != 0 {
-            self.raise(EventId(event));
+        let target = self.exceptions.lock().get(&report.queue.0).copied();
+        if let Some(target) = target {
+            send(self, target, code);
         }
     }
 

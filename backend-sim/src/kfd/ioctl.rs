@@ -192,9 +192,9 @@ impl KfdFace {
                 Ok(())
             }),
             0x13 => with(argument, In, |a: &mut SetTrapHandler| {
-                // Waves that trap stop here, without code of the client's: what it would tell the driver is told.
-                let bit = self.gpu(a.gpu_id)?.bit();
-                self.shared.set_trap_handler(bit, a.tba_addr != 0);
+                let index = Self::index(self.gpu(a.gpu_id)?);
+                let shared = &self.sim.system().gpus[index].shared;
+                shared.set_trap_handler(a.tba_addr, a.tma_addr);
                 Ok(())
             }),
             // SAFETY: by the caller's promise.
@@ -385,6 +385,7 @@ impl KfdFace {
             return Err(EBUSY);
         }
         process.runtime_enabled = enable;
+        self.shared.enable_runtime(enable);
         a.capabilities_mask = 0;
         Ok(())
     }

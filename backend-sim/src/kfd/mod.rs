@@ -19,7 +19,7 @@
 //! - A signal ends a wait that has a timeout with EINTR even if its handler has calls restarted; clients of the driver make
 //!   such a call again. A child process inherits nothing useful.
 //! - Refused with EOPNOTSUPP: dmabuf, SMI events, debugging, buffers and submissions through DRM. SVM answers EPERM, as a
-//!   kernel without it. Trap handlers and scratch addresses are taken and not used.
+//!   kernel without it. Scratch addresses are taken and not used.
 
 mod drm;
 mod errno;

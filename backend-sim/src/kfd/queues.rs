@@ -12,7 +12,8 @@ use crate::mem::{PAGE_SIZE, raw};
 use alloc::vec::Vec;
 use core::mem::offset_of;
 use rukh_core::backend::{
-    QueueCreateError, QueueHandle, QueueKind, QueuePriority, QueueRequest, QueueUpdate, Queues,
+    AgentId, QueueCreateError, QueueHandle, QueueKind, QueuePriority, QueueRequest, QueueUpdate,
+    Queues,
 };
 use rukh_core::kfd::uapi::{
     AllocFlags, AllocQueueGws, ContextSaveAreaHeader, CreateQueue, DestroyQueue, GetQueueWaveState,
@@ -176,14 +177,15 @@ impl KfdFace {
             })?;
         let handle = queue.handle;
         if is_compute(kind) {
-            self.shared.add_queue(handle.0, exceptions(a));
+            self.shared
+                .add_queue(handle.0, exceptions(a, gpu.agent, doorbell as u32));
         }
         let register = gpu.doorbells.host.as_ptr().wrapping_add(doorbell * 8);
         let system = self.sim.system();
         // SAFETY: the doorbells are mapped until the devices have stopped, and this one is within them.
         let watched = unsafe {
             raw::store_u64(register, NOT_RUNG);
-            system.queues.watch(handle, register)
+            system.queues.watch(handle, register, doorbell as u32)
         };
         // Workers that sleep for good would not look.
         system.parking.wake(u64::MAX);
@@ -346,7 +348,7 @@ fn buffers(
 }
 
 /// What the header of the context save area says.
-fn exceptions(a: &CreateQueue) -> Exceptions {
+fn exceptions(a: &CreateQueue, agent: AgentId, doorbell: u32) -> Exceptions {
     let mut bytes = [0u8; size_of::<ContextSaveAreaHeader>()];
     let address = a.ctx_save_restore_address;
     if is_mapped(address, bytes.len() as u64) {
@@ -358,6 +360,8 @@ fn exceptions(a: &CreateQueue) -> Exceptions {
     Exceptions {
         payload: header.err_payload_addr,
         event: header.err_event_id,
+        agent,
+        doorbell,
     }
 }
 

@@ -70,6 +70,8 @@ pub(crate) enum WaveExit {
         payload: u32,
     },
     Fault(Box<Trouble>),
+    /// An access has failed, and the wave goes on in its trap handler.
+    Trapped(MemoryFault),
     Budget,
 }
 
@@ -79,6 +81,8 @@ pub(crate) struct Trouble {
     pub code: QueueCode,
     pub memory: Option<MemoryFault>,
     pub text: String,
+    /// The wave's own trap handler has had it, and told whom it tells.
+    pub handled: bool,
 }
 
 /// Executes waves; one for each worker.

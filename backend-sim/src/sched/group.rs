@@ -180,6 +180,7 @@ impl<W: Send> Group<W> {
         let gpu = &system.gpus[dispatch.gpu];
         let clock = gpu.shader_clock(&system.clock);
         let clock: &dyn ShaderClock = &clock;
+        let doorbell = system.queues.doorbell_of(dispatch.queue);
         let waves = &mut self.waves[..self.live];
         loop {
             let mut live = 0;
@@ -198,7 +199,7 @@ impl<W: Send> Group<W> {
                         arch: dispatch.kernel.arch,
                         clock,
                         compute_unit: self.compute_unit,
-                        doorbell: dispatch.queue as u32,
+                        doorbell,
                         shared: &gpu.shared,
                         barriers: &mut self.barriers,
                         trace: system.trace.as_deref(),
@@ -214,11 +215,12 @@ impl<W: Send> Group<W> {
                         WaveExit::Barrier => slot.state = State::Barrier,
                         WaveExit::Sleeping | WaveExit::Budget => break,
                         WaveExit::Message { message, payload } => {
-                            system.message(message, payload);
+                            system.message(gpu.agent, message, payload);
                             if *retired > TURN {
                                 break;
                             }
                         }
+                        WaveExit::Trapped(fault) => system.trapped(gpu.agent, &fault),
                         WaveExit::Fault(trouble) => {
                             return Turn::Fault {
                                 wave: number as u32,

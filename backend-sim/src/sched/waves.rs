@@ -99,7 +99,12 @@ impl Executor for Interpreter {
             Exit::Sleeping { .. } => WaveExit::Sleeping,
             Exit::Message { message, payload } => WaveExit::Message { message, payload },
             Exit::Budget => WaveExit::Budget,
-            Exit::Fault(fault) => WaveExit::Fault(Box::new(trouble(*fault))),
+            Exit::Fault(fault) => WaveExit::Fault(Box::new(trouble(*fault, false))),
+            Exit::Halted(fault) => WaveExit::Fault(Box::new(trouble(*fault, true))),
+            Exit::Trapped(fault) => match fault.kind {
+                FaultKind::Memory { fault, .. } => WaveExit::Trapped(fault),
+                _ => WaveExit::Budget,
+            },
         }
     }
 
@@ -152,7 +157,7 @@ fn fill(wave: &mut Wave, start: &WaveStart<'_>) {
 }
 
 /// What the host is told of a fault.
-fn trouble(fault: Fault) -> Trouble {
+fn trouble(fault: Fault, handled: bool) -> Trouble {
     let text = fault.to_string();
     let (code, memory) = match fault.kind {
         FaultKind::Memory { fault, .. } => (QueueCode::Exception, Some(fault)),
@@ -170,6 +175,7 @@ fn trouble(fault: Fault) -> Trouble {
         code,
         memory,
         text,
+        handled,
     }
 }
 

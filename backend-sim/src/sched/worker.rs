@@ -200,6 +200,7 @@ impl<E: Executor> Worker<E> {
                     code: trouble.code,
                     memory: trouble.memory,
                     text: trouble.text,
+                    handled: trouble.handled,
                 });
                 if finished {
                     self.system.dispatch_done(&dispatch);

@@ -145,6 +145,7 @@ fn trouble(fault: MemoryFault) -> Box<Trouble> {
         code: QueueCode::Exception,
         text: fault.to_string(),
         memory: Some(fault),
+        handled: false,
     })
 }
 
@@ -154,6 +155,7 @@ fn illegal(wave: &FakeWave) -> Box<Trouble> {
         code: QueueCode::IllegalInstruction,
         memory: None,
         text: "illegal instruction".to_string(),
+        handled: false,
     })
 }
 

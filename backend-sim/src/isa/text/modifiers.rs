@@ -76,6 +76,8 @@ impl Text<'_> {
             return Ok(());
         }
         match self.inst.op {
+            // LLVM names halves of registers here, and nothing else.
+            Op::v_cndmask_b16 => return Ok(()),
             Op::v_permlane16_swap_b32 | Op::v_permlane32_swap_b32 => {
                 flag(f, op_sel & 2 != 0, " bound_ctrl:1")?;
                 return flag(f, op_sel & 1 != 0, " fi:1");
