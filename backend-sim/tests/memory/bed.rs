@@ -80,6 +80,9 @@ pub const APERTURES: Apertures = Apertures {
     private: 2 << 48,
 };
 
+/// The queue's doorbell, as waves name it.
+pub const DOORBELL: u32 = 0x2a5;
+
 /// Memory, a work-group's LDS, and one wave.
 pub struct Bed {
     map: Arc<AddressMap>,
@@ -198,7 +201,7 @@ impl Bed {
         self.load_code(&assemble(self.arch, self.lanes, source))
     }
 
-    fn load_code(&mut self, code: &[u8]) -> u64 {
+    pub fn load_code(&mut self, code: &[u8]) -> u64 {
         let at = self.allocate_with(1, Rights::READ | Rights::EXECUTE);
         self.write(at, code);
         self.wave.set_pc(at);
@@ -216,7 +219,10 @@ impl Bed {
             lds: &mut self.lds,
             clock: &clock,
             apertures: APERTURES,
-            place: Place::default(),
+            place: Place {
+                doorbell: DOORBELL,
+                ..Place::default()
+            },
             shared: &self.shared,
             barriers: &mut self.barriers,
             trace: None,
@@ -253,7 +259,7 @@ impl Bed {
     pub fn fault_code(&mut self, code: &[u8]) -> Box<Fault> {
         self.load_code(code);
         match self.resume() {
-            Exit::Fault(fault) => fault,
+            Exit::Fault(fault) | Exit::Halted(fault) => fault,
             other => panic!("{}: {code:x?}: {other:?}", self.arch),
         }
     }

@@ -96,7 +96,12 @@ fn a_memory_violation_goes_to_the_handler_which_may_halt_the_wave_with_it() {
             _ => ("s_load_dword s6, s[4:5], 0x0", "\ns_waitcnt lgkmcnt(0)"),
         };
         let at = bed.load(&format!("s_nop 0\n{load}{wait}"));
-        let Exit::Fault(fault) = bed.resume() else {
+        let exit = bed.resume();
+        assert!(
+            matches!(&exit, Exit::Trapped(fault) if fault.pc == at + 4),
+            "{arch}: {exit:?}"
+        );
+        let Exit::Halted(fault) = bed.resume() else {
             panic!("{arch}: a fault")
         };
         assert_eq!(fault.pc, at + 4, "{arch}");

@@ -8,6 +8,7 @@ mod buffer;
 mod control;
 mod flat;
 mod formats;
+mod handler;
 mod image;
 mod lds;
 mod scalar;
