@@ -1,18 +1,20 @@
 //! The Linux KFD backend over the software GPU's KFD face: golden kernels, then the conformance suite.
 
 use rukh_backend_linux_kfd::KfdBackend;
+use rukh_backend_sim::device::FaultCause;
 use rukh_backend_sim::kfd::KfdFace;
 use rukh_backend_sim::profile::Profile;
 use rukh_core::backend::{AgentKind, Topology};
 use rukh_core::kfd::KfdPort;
+use rukh_core::queue::QueueStatus;
 use rukh_core::runtime::{Runtime, RuntimeConfig};
 use rukh_tests::conformance;
-use rukh_tests::conformance::KfdFactory;
+use rukh_tests::conformance::{KfdFactory, World};
 use rukh_tests::golden::{
     Case, Objects, Options, RuntimeLauncher, Selection, Strictness, run_case,
 };
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn agents_are_the_profiles() {
@@ -109,6 +111,50 @@ fn a_backend_that_ends_leaves_the_event_page() {
     let runtime = Runtime::new(backend.clone(), RuntimeConfig::threaded()).unwrap();
     drop((runtime, backend));
     assert_eq!(face.handles(), (0, 1, 0));
+}
+
+/// Waves that trap run the backend's own handler, and what stops the queue is what that tells the driver.
+#[test]
+fn queues_stop_by_what_the_trap_handler_tells_the_driver() {
+    for gpus in ["gfx90a", "gfx942", "gfx1100"] {
+        for kernel in ["fault_trap", "fault_store"] {
+            let world = World::start(&KfdFactory::new(gpus)).unwrap();
+            let queue = world.queue().unwrap();
+            let bad = 0x1234_5000u64.to_le_bytes();
+            let value = 1u32.to_le_bytes();
+            let arguments: &[&[u8]] = if kernel == "fault_trap" {
+                &[&bad]
+            } else {
+                &[&bad, &value]
+            };
+            let code = world.kernel(world.gpu, "fault", kernel).unwrap();
+            let shape = ([64, 1, 1], [64, 1, 1]);
+            let work = world.prepare(&queue, &code, shape, arguments).unwrap();
+            work.send(&world, &queue).unwrap();
+            let expected = if kernel == "fault_trap" {
+                QueueStatus::Exception
+            } else {
+                QueueStatus::MemoryFault {
+                    address: 0x1234_5000,
+                }
+            };
+            assert_eq!(world.wait_stopped(&queue).unwrap(), expected, "{gpus}");
+            let backend = world.runtime.backend();
+            let deadline = Instant::now() + Duration::from_secs(20);
+            // The report is made when the wave has halted, which is after it has told.
+            while backend.kfd().port().last_faults().is_empty() && Instant::now() < deadline {
+                std::thread::yield_now();
+            }
+            let reports = backend.kfd().port().last_faults();
+            let [report] = &reports[..] else {
+                panic!("{gpus}: {reports:?}");
+            };
+            assert!(
+                matches!(&report.cause, FaultCause::Wave(wave) if wave.handled),
+                "{gpus}: {report:?}"
+            );
+        }
+    }
 }
 
 fn gfx90a() -> KfdFactory {

@@ -7,6 +7,7 @@
 pub mod aql;
 pub mod code_object;
 pub mod isa;
+pub mod kernels;
 pub mod mutate;
 pub mod pm4;
 mod ring;

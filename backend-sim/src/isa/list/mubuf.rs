@@ -48,8 +48,8 @@ Mubuf {
     buffer_invl2                 -     0x29   -     -     -     ()                                     [on(ArchSet::GFX90A)];
     buffer_inv                   -     0x29   -     -     -     ()                                     [on(ArchSet::GFX942_UP)];
     buffer_store_lds_dword       0x3d  0x3d   -     -     -     (rsrc:B128 soff:U32)                   [on(ArchSet::BEFORE_GFX942)];
-    buffer_wbinvl1               0x3e  0x3e   -     -     -     ();
-    buffer_wbinvl1_vol           0x3f  0x3f   -     -     -     ();
+    buffer_wbinvl1               0x3e  0x3e   -     -     -     ()                                     [on(ArchSet::BEFORE_GFX942)];
+    buffer_wbinvl1_vol           0x3f  0x3f   -     -     -     ()                                     [on(ArchSet::BEFORE_GFX942)];
     buffer_atomic_swap           0x40  0x40   0x30  0x33  0x33  (m:B32 addr:U32 rsrc:B128 soff:U32)    [gfx11("buffer_atomic_swap_b32")];
     buffer_atomic_cmpswap        0x41  0x41   0x31  0x34  0x34  (m:B64 addr:U32 rsrc:B128 soff:U32)    [gfx11("buffer_atomic_cmpswap_b32")];
     buffer_atomic_add            0x42  0x42   0x32  0x35  0x35  (m:U32 addr:U32 rsrc:B128 soff:U32)    [gfx11("buffer_atomic_add_u32")];
