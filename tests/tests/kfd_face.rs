@@ -122,8 +122,10 @@ fn queues_stop_by_what_the_trap_handler_tells_the_driver() {
             let queue = world.queue().unwrap();
             let bad = 0x1234_5000u64.to_le_bytes();
             let value = 1u32.to_le_bytes();
+            let out = world.device(world.gpu, 4096).unwrap();
+            let good = out.address().0.to_le_bytes();
             let arguments: &[&[u8]] = if kernel == "fault_trap" {
-                &[&bad]
+                &[&good]
             } else {
                 &[&bad, &value]
             };
