@@ -145,9 +145,6 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
     if has("_sdwa ") && has("dst_unused:UNUSED_PAD") && ours.is_err() {
         return Some("LLVM reads the reserved fourth kind of padding as the first");
     }
-    if starts(&["v_mad_u32_u16", "v_mad_i32_i16"]) && has("op_sel") {
-        return Some("LLVM shows half selection for the addend, which is a whole register");
-    }
     if !gfx9 && has("src_lds_direct") {
         return Some("gfx11 has no LDS operand: LLVM reads a reserved code as one");
     }

@@ -507,6 +507,7 @@ impl Maker<'_> {
             Field::ScalarDst => self.scalar_destination(desc.ty),
             Field::AccDst | Field::AccSrc0 => Operand::Acc(self.rng.below(256) as u8),
             Field::MaskDst | Field::CmpxDst => self.mask_destination(desc.field),
+            Field::Src0 if self.row.op.is_pseudo_scalar() => self.scalar_source(desc.ty),
             Field::Src0 | Field::Src1 | Field::Src2 if vector => self.vector_source(desc),
             Field::Src0 | Field::Src1 | Field::Src2 => self.scalar_source(desc.ty),
             Field::Literal => Operand::Literal(self.literal()),

@@ -76,6 +76,23 @@ impl Op {
     pub(super) const fn is_bitop3(self) -> bool {
         matches!(self, Op::v_bitop3_b16 | Op::v_bitop3_b32)
     }
+
+    /// Whether it is a transcendental of GFX12 that is encoded as VOP3 and has scalar operands only.
+    pub(super) const fn is_pseudo_scalar(self) -> bool {
+        matches!(
+            self,
+            Op::v_s_exp_f32
+                | Op::v_s_exp_f16
+                | Op::v_s_log_f32
+                | Op::v_s_log_f16
+                | Op::v_s_rcp_f32
+                | Op::v_s_rcp_f16
+                | Op::v_s_rsq_f32
+                | Op::v_s_rsq_f16
+                | Op::v_s_sqrt_f32
+                | Op::v_s_sqrt_f16
+        )
+    }
 }
 
 /// All rows, for building tables at compile time.

@@ -350,7 +350,7 @@ impl Row {
     /// Whether the instruction has DPP forms in `format`.
     pub fn has_dpp(&self, arch: Arch, format: Format) -> bool {
         let in_format = match format {
-            Format::Vop2 if self.op == Op::v_pk_fmac_f16 => arch.is_gfx11_plus(),
+            Format::Vop2 if self.op == Op::v_pk_fmac_f16 => arch.is_gfx9() || arch.is_gfx11_plus(),
             Format::Vop1 | Format::Vop2 => true,
             Format::Vopc | Format::Vop3 => arch.is_gfx11_plus(),
             Format::Vop3p => arch.is_gfx11_plus() && self.flags.has(Flags::PACKED_DPP),
@@ -416,6 +416,8 @@ impl Row {
             Op::v_cvt_sr_f16_f32 | Op::v_cvt_sr_bf16_f32 => 0xb,
             Op::v_ashr_pk_i8_i32 | Op::v_ashr_pk_u8_i32 => 0xf,
             Op::v_cvt_pk_f16_f32 | Op::v_cvt_pk_bf16_f32 => 0,
+            // The bits of the addend and of the result, which are whole registers, are stored but idle.
+            Op::v_mad_u32_u16 | Op::v_mad_i32_i16 => 0xf,
             _ if self.mnemonic.starts_with("v_cvt_scalef32") => {
                 let whole = self.mnemonic.contains("pk32") || self.mnemonic.contains("pk16");
                 match (whole, self.op_sel_sources()) {
@@ -454,13 +456,14 @@ impl Row {
         }
     }
 
-    /// The destination (bit 3) of instructions that pack two halves, whose OP_SEL bit is stored but idle.
+    /// The destination (bit 3) of instructions that pack two halves from halves, whose OP_SEL bit is stored but idle.
     pub fn packed_halves(&self) -> u8 {
         let packs = self
             .operands
             .first()
             .is_some_and(|o| matches!(o.ty, Type::PkF16 | Type::PkI16 | Type::PkU16));
-        (packs as u8) << 3
+        let halves = self.source_mask(Type::is_16) != 0;
+        ((packs && halves || self.op == Op::v_pack_b32_f16) as u8) << 3
     }
 
     fn source_mask(&self, test: impl Fn(Type) -> bool) -> u8 {

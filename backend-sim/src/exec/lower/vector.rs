@@ -194,11 +194,21 @@ fn overlaps(dst: u16, dst_rows: u16, src: u16, src_rows: u16) -> bool {
         && src < dst + dst_rows
 }
 
+/// What the modifiers of an instruction with scalar operands say.
+pub(crate) fn modifiers_of(arch: Arch, inst: &Inst) -> Result<VectorForm, &'static str> {
+    let shape = shape(inst.op, &inst.operands, inst.op.row().operands(), arch)?;
+    form(arch, inst, &shape)
+}
+
 /// Everything that modifiers say.
 fn form(arch: Arch, inst: &Inst, shape: &Shape) -> Result<VectorForm, &'static str> {
     let mods = &inst.mods;
     let mut src = [SrcForm::plain(1); 3];
     for (i, src) in src.iter_mut().enumerate().take(shape.sources) {
+        let packed = matches!(shape.ty[i], Type::PkF16 | Type::PkBf16);
+        if packed && inst.format != Format::Vop3p && (mods.neg | mods.abs) >> i & 1 != 0 {
+            return Err("a sign modifier of a packed source");
+        }
         *src = source_form(inst, mods, i, shape.ty[i]);
     }
     Ok(VectorForm {

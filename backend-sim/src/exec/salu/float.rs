@@ -3,10 +3,13 @@
 //! Each does what a vector instruction does in every lane: its handler runs on broadcast rows, and lane 0 is
 //! the result. One definition of each operation serves both.
 
+use alloc::boxed::Box;
+
 use crate::exec::code::Page;
-use crate::exec::lower::{Cx, Lowered, destination, operands, source};
+use crate::exec::lower::{Cx, Ext, Lowered, destination, modifiers_of, operands, source};
 use crate::exec::machine::Machine;
 use crate::exec::microop::{ABSENT, CONST, Flow, MicroOp, VGPR};
+use crate::exec::rows::Row;
 use crate::exec::valu;
 use crate::exec::vector::blank;
 use crate::isa::{Dir, Inst, Mods, Op};
@@ -82,9 +85,6 @@ pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Option<Lowered> {
 }
 
 fn lower_as(cx: &mut Cx<'_>, inst: &Inst, vector: Op) -> Lowered {
-    if inst.mods != Mods::default() {
-        return Err("a modifier of this instruction");
-    }
     let mut micro = MicroOp::undecoded(0);
     micro.handler = Some(valu::handler(vector, cx.level).ok_or("the instruction")?);
     let mut next = 0;
@@ -109,9 +109,38 @@ fn lower_as(cx: &mut Cx<'_>, inst: &Inst, vector: Op) -> Lowered {
     if micro.src.iter().any(|&src| (VGPR..ABSENT).contains(&src)) {
         return Err("a vector register as its operand");
     }
+    if inst.mods != Mods::default() {
+        let form = modifiers_of(cx.arch, inst)?;
+        micro.ext = cx.add(Ext::Vector(Box::new(form)));
+        micro.run = run_modified;
+        return Ok(micro);
+    }
     micro.flags = u8::from(inst.op == Op::s_cvt_hi_f32_f16);
     micro.run = run;
     Ok(micro)
+}
+
+/// The pseudo-scalar transcendentals have the modifiers of vector instructions.
+fn run_modified(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let form = page.ext.get(op.ext as usize).and_then(|ext| ext.vector());
+    let (Some(form), Some(handler)) = (form, op.handler) else {
+        return Flow::Next;
+    };
+    let mut args = blank(m, 1);
+    args.lanes = 32;
+    let value = m.s32(op, 0);
+    args.src[0] = m.broadcast(0, u64::from(value), 1);
+    form.src[0].apply_in_place(&mut m.temps.src[0], 32);
+    args.dst = m.temps.dst.as_mut_ptr().cast();
+    // SAFETY: the operands are temporary rows; the operations lowered here have one source and a result, of a row
+    // each. The handler is of the code cache's level.
+    unsafe { handler(&args) };
+    let old = Row([m.wave.s[usize::from(op.dst as u8)]; 64]);
+    form.out
+        .apply(&mut m.temps.dst, old.0.as_ptr(), 32, 1, m.wave.float);
+    let value = m.temps.dst[0].0[0];
+    m.put32(op.dst, value);
+    Flow::Next
 }
 
 fn run(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {

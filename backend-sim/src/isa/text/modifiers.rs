@@ -354,13 +354,13 @@ fn flag(f: &mut Formatter<'_>, set: bool, text: &str) -> fmt::Result {
     if set { f.write_str(text) } else { Ok(()) }
 }
 
-/// A number as LLVM writes small ones: in decimal up to nine.
+/// A number as LLVM writes small ones: in decimal up to ten.
 struct Dec(u8);
 
 impl fmt::Display for Dec {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.0 {
-            n @ 0..=9 => write!(f, "{n}"),
+            n @ 0..=10 => write!(f, "{n}"),
             n => write!(f, "{n:#x}"),
         }
     }
