@@ -102,3 +102,50 @@ fn group_memory_that_a_kernel_accesses_and_does_not_have_is_remarked_on() {
     assert!(!run(object));
     std::fs::remove_file(path).expect("removed");
 }
+
+/// Rows `| gfx90a | 1014 | 112 | 0 |` of the README's coverage table: executed, decoded only, graphics.
+fn claims() -> Vec<(String, [usize; 3])> {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
+    let readme = std::fs::read_to_string(readme).expect("the README");
+    let mut claims = Vec::new();
+    for line in readme.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let ["", gpu, counts @ .., ""] = &cells[..] else {
+            continue;
+        };
+        let counts: Vec<usize> = counts.iter().filter_map(|c| c.parse().ok()).collect();
+        if let Ok(counts) = <[usize; 3]>::try_from(counts) {
+            claims.push((gpu.to_string(), counts));
+        }
+    }
+    claims
+}
+
+#[test]
+fn the_readme_claims_no_more_than_what_is_executed() {
+    let claims = claims();
+    let gpus: Vec<&str> = claims.iter().map(|(gpu, _)| &gpu[..]).collect();
+    #[rustfmt::skip]
+    assert_eq!(gpus, ["gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201"]);
+    for (gpu, [executed, decoded, graphics]) in claims {
+        let output = rukh_sim(&["coverage", "--gpu", &gpu]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let table = text(&output.stdout);
+        let all = table.lines().find_map(|line| line.strip_prefix("all "));
+        let counts = all.expect("a sum").split_whitespace();
+        let counts: Vec<usize> = counts.map(|n| n.parse().expect("a number")).collect();
+        assert!(
+            executed <= counts[0] && decoded >= counts[1] && graphics >= counts[2],
+            "{gpu}: {executed} executed, {decoded} decoded only, {graphics} graphics; but it is {counts:?}"
+        );
+        let named = table.lines().filter(|l| l.starts_with("decoded only: "));
+        assert_eq!(named.count(), counts[1]);
+    }
+}
+
+#[test]
+fn the_coverage_of_a_processor_that_does_not_exist_is_an_error() {
+    let output = rukh_sim(&["coverage", "--gpu", "gfx9000"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("gfx9000 has no instruction list here"));
+}

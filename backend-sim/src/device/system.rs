@@ -5,7 +5,7 @@ use super::engines::Engines;
 use super::events::Events;
 use super::fault::FaultReport;
 use crate::cp::QueueTable;
-use crate::exec::TraceHook;
+use crate::exec::{Shared, TraceHook};
 use crate::mem::{AddressMap, MemoryFault, MemoryView};
 use crate::profile::Profile;
 use crate::sched::{Active, Dispatch, Parking, Quiescence, ShaderClock};
@@ -28,6 +28,8 @@ pub(crate) struct Gpu {
     pub view: MemoryView,
     /// Compute queues that exist.
     pub queues: AtomicU32,
+    /// What its waves share beside memory.
+    pub shared: Shared,
     /// Engines that copy.
     pub engines: Engines,
     code_epoch: AtomicU64,
@@ -40,6 +42,7 @@ impl Gpu {
             profile,
             view,
             queues: AtomicU32::new(0),
+            shared: Shared::new(profile.arch),
             engines: Engines::new(profile),
             code_epoch: AtomicU64::new(0),
         }

@@ -1,11 +1,12 @@
 //! Memory accesses of all lanes: one copy where lanes are neighbours, a checked gather where not.
 
-use super::atomic::AtomicOp;
+use super::atomic::{AtomicOp, Word};
 use super::code::Page;
 use super::fault::FaultKind;
 use super::machine::Machine;
 use super::microop::{ABSENT, Flow, MicroOp, VGPR};
 use super::rows::{Row, WIDEST};
+use super::scalars::M0;
 use crate::mem::{Access, Span, raw};
 
 /// What a load or store moves.
@@ -266,17 +267,14 @@ impl Machine<'_> {
                         Some(found) if found.contains(va, piece) => span = found,
                         _ => {
                             let mut bytes = [0u8; 16];
-                            let bytes = &mut bytes[..piece as usize];
-                            self.read_bytes(op, page, lane, va, bytes)?;
-                            for (word, chunk) in bytes.chunks(4).enumerate() {
-                                let mut value = [0; 4];
-                                value[..chunk.len()].copy_from_slice(chunk);
-                                let word = at + word;
+                            self.read_lane(op, page, lane, va, &mut bytes[..piece as usize])?;
+                            let value = u128::from_le_bytes(bytes);
+                            for word in 0..words / pieces {
                                 // SAFETY: a lane of one of the destination's rows, which the
                                 // run loop checked.
                                 unsafe {
-                                    let to = dst.add(word * lanes + lane);
-                                    *to = spec.merge(*to, u32::from_le_bytes(value));
+                                    let to = dst.add((at + word) * lanes + lane);
+                                    *to = spec.merge(*to, (value >> (word * 32)) as u32);
                                 }
                             }
                             continue;
@@ -309,9 +307,11 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Reads bytes that no single span covers, or says which fault that is.
-    #[cold]
-    fn read_bytes(
+    /// Reads what a lane loads, also where no single span covers it.
+    ///
+    /// # Errors
+    /// The fault; nothing is read then.
+    pub(crate) fn read_lane(
         &mut self,
         op: &MicroOp,
         page: &Page,
@@ -319,15 +319,57 @@ impl Machine<'_> {
         va: u64,
         to: &mut [u8],
     ) -> Result<(), Flow> {
+        self.tlb.sync(self.view);
+        let len = to.len();
+        if let Some(host) = self.tlb.host(self.view, va, len as u64, Access::Read) {
+            // SAFETY: the span covers the bytes, readable.
+            unsafe { raw::copy_in(host, to.as_mut_ptr(), len) };
+            return Ok(());
+        }
         for (i, byte) in to.iter_mut().enumerate() {
             let at = va.wrapping_add(i as u64);
             let Some(host) = self.tlb.host(self.view, at, 1, Access::Read) else {
                 // The whole access is reported; which byte of it is bad follows.
-                let whole = (va, to.len() as u64);
+                let whole = (va, len as u64);
                 return Err(self.memory_fault(op, page, Some(lane as u32), whole, Access::Read));
             };
             // SAFETY: checked just now.
             *byte = unsafe { raw::load_u8(host) };
+        }
+        Ok(())
+    }
+
+    /// Writes what a lane stores, at most sixteen bytes; see [`Machine::read_lane`].
+    ///
+    /// # Errors
+    /// The fault; nothing is written then.
+    pub(crate) fn write_lane(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        lane: usize,
+        va: u64,
+        from: &[u8],
+    ) -> Result<(), Flow> {
+        self.tlb.sync(self.view);
+        let len = from.len();
+        if let Some(host) = self.tlb.host(self.view, va, len as u64, Access::Write) {
+            // SAFETY: the span covers the bytes, writable.
+            unsafe { raw::copy_out(from.as_ptr(), host, len) };
+            return Ok(());
+        }
+        let mut hosts = [core::ptr::null_mut(); 16];
+        for (i, host) in hosts.iter_mut().enumerate().take(len) {
+            let at = va.wrapping_add(i as u64);
+            let Some(found) = self.tlb.host(self.view, at, 1, Access::Write) else {
+                let whole = (va, len as u64);
+                return Err(self.memory_fault(op, page, Some(lane as u32), whole, Access::Write));
+            };
+            *host = found;
+        }
+        for (host, &byte) in hosts.into_iter().zip(from) {
+            // SAFETY: each byte was checked just now.
+            unsafe { raw::store_u8(host, byte) };
         }
         Ok(())
     }
@@ -423,7 +465,11 @@ impl Machine<'_> {
                     match self.tlb.span(self.view, va, Access::Write) {
                         Some(found) if found.contains(va, piece) => span = found,
                         _ => {
-                            self.write_bytes(op, page, lane, va, &value, piece as usize)?;
+                            let words = value.iter().enumerate();
+                            let bytes =
+                                words.fold(0, |all, (i, &w)| all | u128::from(w) << (32 * i));
+                            let bytes = bytes.to_le_bytes();
+                            self.write_lane(op, page, lane, va, &bytes[..piece as usize])?;
                             continue;
                         }
                     }
@@ -448,34 +494,6 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Writes bytes that no single span covers, or says which fault that is; nothing is written
-    /// then.
-    #[cold]
-    fn write_bytes(
-        &mut self,
-        op: &MicroOp,
-        page: &Page,
-        lane: usize,
-        va: u64,
-        value: &[u32; 4],
-        len: usize,
-    ) -> Result<(), Flow> {
-        let mut hosts = [core::ptr::null_mut(); 16];
-        for (i, host) in hosts.iter_mut().enumerate().take(len) {
-            let at = va.wrapping_add(i as u64);
-            let Some(found) = self.tlb.host(self.view, at, 1, Access::Write) else {
-                let whole = (va, len as u64);
-                return Err(self.memory_fault(op, page, Some(lane as u32), whole, Access::Write));
-            };
-            *host = found;
-        }
-        for (i, host) in hosts.into_iter().enumerate().take(len) {
-            // SAFETY: each byte was checked just now.
-            unsafe { raw::store_u8(host, (value[i / 4] >> (i % 4 * 8)) as u8) };
-        }
-        Ok(())
-    }
-
     /// Atomics on memory: lane after lane, each a host atomic. The old values go to `dst`, if there is one.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn vmem_atomic(
@@ -488,54 +506,93 @@ impl Machine<'_> {
         va: &Addresses,
         mask: u64,
     ) -> Result<(), Flow> {
-        let lanes = self.wave.lanes as usize;
-        let src: *const u32 = self.wave.rows.ptr(data - VGPR);
-        let dst = if op.dst == ABSENT {
-            core::ptr::null_mut()
+        if wide {
+            self.atomic_lanes::<u64>(op, page, what, data, va, mask)
         } else {
-            self.wave.rows.ptr(op.dst - VGPR)
-        };
-        let size: u64 = if wide { 8 } else { 4 };
-        self.tlb.sync(self.view);
+            self.atomic_lanes::<u32>(op, page, what, data, va, mask)
+        }
+    }
+
+    fn atomic_lanes<W: Word>(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        what: AtomicOp,
+        data: u16,
+        va: &Addresses,
+        mask: u64,
+    ) -> Result<(), Flow> {
+        let wide = W::BYTES == 8;
         for lane in Lanes(mask) {
-            let at = va[lane];
-            if !at.is_multiple_of(size) {
-                let kind = FaultKind::Misaligned {
-                    address: at,
-                    align: size as u32,
-                    lane: lane as u32,
-                };
-                return Err(self.fault(op, page, kind));
-            }
-            let Some(host) = self.tlb.host(self.view, at, size, Access::ReadWrite) else {
-                let lane = Some(lane as u32);
-                return Err(self.memory_fault(op, page, lane, (at, size), Access::ReadWrite));
+            let a = W::of(self.lane_value(data, wide, lane));
+            let b = if what.two_values() {
+                W::of(self.lane_value(data + W::REGISTERS, wide, lane))
+            } else {
+                W::ZERO
             };
-            // SAFETY: lanes of the data's rows, checked by the run loop with the operand's width.
-            let word = |row: usize| unsafe { *src.add(row * lanes + lane) };
-            let pair = |row: usize| u64::from(word(row)) | u64::from(word(row + 1)) << 32;
-            let two = what.two_values();
-            // SAFETY: the span covers the value, readable and writable, aligned as tested; the
-            // destination's rows were checked by the run loop.
-            unsafe {
-                if wide {
-                    let (a, b) = (pair(0), if two { pair(2) } else { 0 });
-                    let old = raw::rmw_u64(host, |old| what.apply64(old, a, b));
-                    if !dst.is_null() {
-                        *dst.add(lane) = old as u32;
-                        *dst.add(lanes + lane) = (old >> 32) as u32;
-                    }
-                } else {
-                    let (a, b) = (word(0), if two { word(1) } else { 0 });
-                    let old = match what {
-                        AtomicOp::Add => raw::add_u32(host, a),
-                        _ => raw::rmw_u32(host, |old| what.apply32(old, a, b)),
-                    };
-                    if !dst.is_null() {
-                        *dst.add(lane) = old;
-                    }
-                }
+            let old = self.atomic_at(op, page, Some(lane as u32), va[lane], |old| {
+                what.apply(old, a, b)
+            })?;
+            if op.dst != ABSENT {
+                self.set_lane_value(op.dst, wide, lane, old.bits());
             }
+        }
+        Ok(())
+    }
+
+    /// One atomic; gives the old value. `lane` is `None` for scalar ones.
+    pub(crate) fn atomic_at<W: Word>(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        lane: Option<u32>,
+        at: u64,
+        f: impl FnMut(W) -> W,
+    ) -> Result<W, Flow> {
+        let size = W::BYTES as u64;
+        if !at.is_multiple_of(size) {
+            let kind = FaultKind::Misaligned {
+                address: at,
+                align: size as u32,
+                lane: lane.unwrap_or(0),
+            };
+            return Err(self.fault(op, page, kind));
+        }
+        self.tlb.sync(self.view);
+        let Some(host) = self.tlb.host(self.view, at, size, Access::ReadWrite) else {
+            return Err(self.memory_fault(op, page, lane, (at, size), Access::ReadWrite));
+        };
+        // SAFETY: the span covers the value, readable and writable, aligned as tested.
+        Ok(unsafe { W::rmw(host, f) })
+    }
+
+    /// Puts a register of a load to LDS in its place: M0 and the offset, then `bytes` for each lane.
+    pub(crate) fn put_lds(&mut self, lane: usize, bytes: u8, offset: u32, word: usize, value: u32) {
+        let base = (self.wave.s[M0] & 0xffff).wrapping_add(offset) as usize;
+        let at = base + lane * usize::from(bytes) + word * 4;
+        if let Some(to) = self.lds.get_mut(at..at + 4) {
+            to.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    /// One lane of a load to LDS: reads the first `bytes` of its access, takes the others as zero.
+    pub(crate) fn load_lane_to_lds(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        spec: Spec,
+        (lane, va, bytes): (usize, u64, u8),
+        offset: u32,
+    ) -> Result<(), Flow> {
+        let mut memory = [0; 16];
+        let bytes = usize::from(bytes).min(16);
+        if bytes > 0 {
+            self.read_lane(op, page, lane, va, &mut memory[..bytes])?;
+        }
+        let value = u128::from_le_bytes(memory);
+        for word in 0..spec.dwords() {
+            let value = spec.merge(0, (value >> (word * 32)) as u32);
+            self.put_lds(lane, (spec.dwords() * 4) as u8, offset, word, value);
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! What atomic operations make of the old value.
 
 use super::modifiers::widen;
+use crate::mem::raw;
 
 /// A read-modify-write operation, on values of 32 or 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,233 +84,179 @@ impl AtomicOp {
         )
     }
 
-    /// The new value of 32 bits.
-    pub(crate) fn apply32(self, old: u32, a: u32, b: u32) -> u32 {
+    /// The new value.
+    #[inline(always)]
+    pub(crate) fn apply<W: Word>(self, old: W, a: W, b: W) -> W {
         match self {
             AtomicOp::Swap => a,
-            AtomicOp::CmpSwap => {
-                if old == b {
-                    a
-                } else {
-                    old
-                }
-            }
-            AtomicOp::Add => old.wrapping_add(a),
-            AtomicOp::Sub => old.wrapping_sub(a),
-            AtomicOp::RSub => a.wrapping_sub(old),
-            AtomicOp::SMin => (old as i32).min(a as i32) as u32,
+            AtomicOp::CmpSwap if old == b => a,
+            AtomicOp::Add => old.plus(a),
+            AtomicOp::Sub => old.minus(a),
+            AtomicOp::RSub => a.minus(old),
+            AtomicOp::SMin if a.signed() < old.signed() => a,
             AtomicOp::UMin => old.min(a),
-            AtomicOp::SMax => (old as i32).max(a as i32) as u32,
+            AtomicOp::SMax if a.signed() > old.signed() => a,
             AtomicOp::UMax => old.max(a),
             AtomicOp::And => old & a,
             AtomicOp::Or => old | a,
             AtomicOp::Xor => old ^ a,
-            AtomicOp::Inc => {
-                if old >= a {
-                    0
-                } else {
-                    old + 1
-                }
-            }
-            AtomicOp::Dec => {
-                if old == 0 || old > a {
-                    a
-                } else {
-                    old - 1
-                }
-            }
+            AtomicOp::Inc if old >= a => W::ZERO,
+            AtomicOp::Inc => old.plus(W::ONE),
+            AtomicOp::Dec if old == W::ZERO || old > a => a,
+            AtomicOp::Dec => old.minus(W::ONE),
             AtomicOp::MskOr => old & !a | b,
-            AtomicOp::CondSub => {
-                if old >= a {
-                    old - a
-                } else {
-                    old
-                }
-            }
-            AtomicOp::SubClamp => old.saturating_sub(a),
-            AtomicOp::Wrap => {
-                if old >= a {
-                    old - a
-                } else {
-                    old.wrapping_add(b)
-                }
-            }
-            AtomicOp::FAdd => add_f32(old, a),
-            AtomicOp::FMin => min_f32(old, a),
-            AtomicOp::FMax => min_f32(old ^ SIGN, a ^ SIGN) ^ SIGN,
-            AtomicOp::FCmpSwap => {
-                if f32::from_bits(old) == f32::from_bits(b) {
-                    a
-                } else {
-                    old
-                }
-            }
-            AtomicOp::PkAddF16 => {
-                let low = add_f16(old as u16, a as u16);
-                let high = add_f16((old >> 16) as u16, (a >> 16) as u16);
-                u32::from(low) | u32::from(high) << 16
-            }
-            AtomicOp::PkAddBf16 => {
-                let low = add_bf16(old as u16, a as u16);
-                let high = add_bf16((old >> 16) as u16, (a >> 16) as u16);
-                u32::from(low) | u32::from(high) << 16
-            }
-        }
-    }
-
-    /// The new value of 64 bits.
-    pub(crate) fn apply64(self, old: u64, a: u64, b: u64) -> u64 {
-        match self {
-            AtomicOp::Swap => a,
-            AtomicOp::CmpSwap => {
-                if old == b {
-                    a
-                } else {
-                    old
-                }
-            }
-            AtomicOp::Add => old.wrapping_add(a),
-            AtomicOp::Sub => old.wrapping_sub(a),
-            AtomicOp::RSub => a.wrapping_sub(old),
-            AtomicOp::SMin => (old as i64).min(a as i64) as u64,
-            AtomicOp::UMin => old.min(a),
-            AtomicOp::SMax => (old as i64).max(a as i64) as u64,
-            AtomicOp::UMax => old.max(a),
-            AtomicOp::And => old & a,
-            AtomicOp::Or => old | a,
-            AtomicOp::Xor => old ^ a,
-            AtomicOp::Inc => {
-                if old >= a {
-                    0
-                } else {
-                    old + 1
-                }
-            }
-            AtomicOp::Dec => {
-                if old == 0 || old > a {
-                    a
-                } else {
-                    old - 1
-                }
-            }
-            AtomicOp::MskOr => old & !a | b,
-            AtomicOp::CondSub => {
-                if old >= a {
-                    old - a
-                } else {
-                    old
-                }
-            }
-            AtomicOp::SubClamp => old.saturating_sub(a),
-            AtomicOp::Wrap => {
-                if old >= a {
-                    old - a
-                } else {
-                    old.wrapping_add(b)
-                }
-            }
-            AtomicOp::FAdd => add_f64(old, a),
-            AtomicOp::FMin => min_f64(old, a),
-            AtomicOp::FMax => min_f64(old ^ SIGN64, a ^ SIGN64) ^ SIGN64,
-            AtomicOp::FCmpSwap => {
-                if f64::from_bits(old) == f64::from_bits(b) {
-                    a
-                } else {
-                    old
-                }
-            }
-            // There is no 64-bit form of these; lowering never asks.
-            AtomicOp::PkAddF16 | AtomicOp::PkAddBf16 => old,
+            AtomicOp::CondSub | AtomicOp::Wrap if old >= a => old.minus(a),
+            AtomicOp::SubClamp if old < a => W::ZERO,
+            AtomicOp::SubClamp => old.minus(a),
+            AtomicOp::Wrap => old.plus(b),
+            AtomicOp::FAdd => old.float_add(a),
+            AtomicOp::FMin => old.float_min(a),
+            AtomicOp::FMax => (old ^ W::SIGN).float_min(a ^ W::SIGN) ^ W::SIGN,
+            AtomicOp::FCmpSwap if old.float_eq(b) => a,
+            AtomicOp::PkAddF16 => old.halves(a, add_f16),
+            AtomicOp::PkAddBf16 => old.halves(a, add_bf16),
+            // A condition that did not hold.
+            AtomicOp::CmpSwap
+            | AtomicOp::SMin
+            | AtomicOp::SMax
+            | AtomicOp::CondSub
+            | AtomicOp::FCmpSwap => old,
         }
     }
 }
 
-const SIGN: u32 = 0x8000_0000;
-const SIGN64: u64 = 0x8000_0000_0000_0000;
-
-/// The NaN that an operation on a NaN gives: the first one, quieted.
-fn nan32(a: u32, b: u32) -> Option<u32> {
-    [a, b]
-        .into_iter()
-        .find(|x| x & 0x7fff_ffff > 0x7f80_0000)
-        .map(|x| x | 0x0040_0000)
+/// A value that atomics work on: `u32` or `u64`.
+pub(crate) trait Word:
+    Copy
+    + Ord
+    + core::ops::Not<Output = Self>
+    + core::ops::BitAnd<Output = Self>
+    + core::ops::BitOr<Output = Self>
+    + core::ops::BitXor<Output = Self>
+{
+    /// Bytes.
+    const BYTES: usize;
+    /// Registers.
+    const REGISTERS: u16;
+    const ZERO: Self;
+    const ONE: Self;
+    /// The highest bit.
+    const SIGN: Self;
+    /// From the low bits.
+    fn of(bits: u64) -> Self;
+    fn bits(self) -> u64;
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    /// As a signed number.
+    fn signed(self) -> i64;
+    /// The sum; of a NaN and anything the first NaN, quieted.
+    fn float_add(self, other: Self) -> Self;
+    /// The smaller number; a NaN loses to a number; -0 is below +0.
+    fn float_min(self, other: Self) -> Self;
+    fn float_eq(self, other: Self) -> bool;
+    /// Both 16-bit halves of the low 32 bits on their own.
+    fn halves(self, other: Self, f: fn(u16, u16) -> u16) -> Self;
+    /// Makes a new value of the one in memory, in one step; gives the old one.
+    ///
+    /// # Safety
+    /// As for [`raw::rmw_u32`] and [`raw::rmw_u64`].
+    unsafe fn rmw(host: *mut u8, f: impl FnMut(Self) -> Self) -> Self;
 }
 
-fn nan64(a: u64, b: u64) -> Option<u64> {
-    [a, b]
-        .into_iter()
-        .find(|x| x & !SIGN64 > 0x7ff0_0000_0000_0000)
-        .map(|x| x | 0x0008_0000_0000_0000)
-}
+macro_rules! word {
+    ($word:ident $signed:ident $float:ident $infinity:literal $quiet:literal $rmw:ident) => {
+        impl Word for $word {
+            const BYTES: usize = size_of::<$word>();
+            const REGISTERS: u16 = size_of::<$word>() as u16 / 4;
+            const ZERO: Self = 0;
+            const ONE: Self = 1;
+            const SIGN: Self = 1 << ($word::BITS - 1);
 
-fn add_f32(a: u32, b: u32) -> u32 {
-    if let Some(nan) = nan32(a, b) {
-        return nan;
-    }
-    let sum = f32::from_bits(a) + f32::from_bits(b);
-    // Only infinities of both signs get here as NaN.
-    if sum.is_nan() {
-        0x7fc0_0000
-    } else {
-        sum.to_bits()
-    }
-}
+            #[inline(always)]
+            fn of(bits: u64) -> Self {
+                bits as $word
+            }
 
-fn add_f64(a: u64, b: u64) -> u64 {
-    if let Some(nan) = nan64(a, b) {
-        return nan;
-    }
-    let sum = f64::from_bits(a) + f64::from_bits(b);
-    if sum.is_nan() {
-        0x7ff8_0000_0000_0000
-    } else {
-        sum.to_bits()
-    }
-}
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                u64::from(self)
+            }
 
-/// The smaller number; a NaN loses to a number; -0 is below +0.
-fn min_f32(a: u32, b: u32) -> u32 {
-    let key = |x: u32| if x & SIGN != 0 { !x } else { x | SIGN };
-    let nan = |x: u32| x & !SIGN > 0x7f80_0000;
-    match (nan(a), nan(b)) {
-        (true, true) => a | 0x0040_0000,
-        (true, false) => b,
-        (false, true) => a,
-        _ => {
-            if key(b) < key(a) {
-                b
-            } else {
-                a
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            #[inline(always)]
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+
+            #[inline(always)]
+            fn signed(self) -> i64 {
+                i64::from(self as $signed)
+            }
+
+            fn float_add(self, other: Self) -> Self {
+                let nan = |x: &Self| x & !Self::SIGN > $infinity;
+                if let Some(nan) = [self, other].into_iter().find(nan) {
+                    return nan | $quiet;
+                }
+                let sum = $float::from_bits(self) + $float::from_bits(other);
+                // Only infinities of both signs get here as NaN.
+                if sum.is_nan() {
+                    $infinity | $quiet
+                } else {
+                    sum.to_bits()
+                }
+            }
+
+            fn float_min(self, other: Self) -> Self {
+                let key = |x: Self| {
+                    if x & Self::SIGN != 0 {
+                        !x
+                    } else {
+                        x | Self::SIGN
+                    }
+                };
+                let nan = |x: Self| x & !Self::SIGN > $infinity;
+                match (nan(self), nan(other)) {
+                    (true, true) => self | $quiet,
+                    (true, false) => other,
+                    (false, false) if key(other) < key(self) => other,
+                    _ => self,
+                }
+            }
+
+            fn float_eq(self, other: Self) -> bool {
+                $float::from_bits(self) == $float::from_bits(other)
+            }
+
+            fn halves(self, other: Self, f: fn(u16, u16) -> u16) -> Self {
+                let low = f(self as u16, other as u16);
+                let high = f((self >> 16) as u16, (other >> 16) as u16);
+                Self::from(low) | Self::from(high) << 16
+            }
+
+            #[inline(always)]
+            unsafe fn rmw(host: *mut u8, f: impl FnMut(Self) -> Self) -> Self {
+                // SAFETY: the caller's word.
+                unsafe { raw::$rmw(host, f) }
             }
         }
-    }
+    };
 }
-
-fn min_f64(a: u64, b: u64) -> u64 {
-    let key = |x: u64| if x & SIGN64 != 0 { !x } else { x | SIGN64 };
-    let nan = |x: u64| x & !SIGN64 > 0x7ff0_0000_0000_0000;
-    match (nan(a), nan(b)) {
-        (true, true) => a | 0x0008_0000_0000_0000,
-        (true, false) => b,
-        (false, true) => a,
-        _ => {
-            if key(b) < key(a) {
-                b
-            } else {
-                a
-            }
-        }
-    }
-}
+word!(u32 i32 f32 0x7f80_0000 0x0040_0000 rmw_u32);
+word!(u64 i64 f64 0x7ff0_0000_0000_0000 0x0008_0000_0000_0000 rmw_u64);
 
 /// Single precision has more than twice the digits of half precision and two, so that rounding
 /// twice rounds right.
 fn add_f16(a: u16, b: u16) -> u16 {
-    narrow(add_f32(widen(a), widen(b)))
+    narrow(widen(a).float_add(widen(b)))
 }
 
 fn add_bf16(a: u16, b: u16) -> u16 {
-    let sum = add_f32(u32::from(a) << 16, u32::from(b) << 16);
+    let sum = (u32::from(a) << 16).float_add(u32::from(b) << 16);
     if sum & 0x7fff_ffff > 0x7f80_0000 {
         return (sum >> 16) as u16;
     }
@@ -319,7 +266,7 @@ fn add_bf16(a: u16, b: u16) -> u16 {
 }
 
 /// Single precision to half precision, to nearest, ties to even.
-fn narrow(bits: u32) -> u16 {
+pub(crate) fn narrow(bits: u32) -> u16 {
     let sign = (bits >> 16 & 0x8000) as u16;
     let magnitude = bits & 0x7fff_ffff;
     if magnitude > 0x7f80_0000 {
@@ -382,20 +329,20 @@ mod tests {
 
     #[test]
     fn increments_and_decrements_wrap_at_the_limit() {
-        assert_eq!(AtomicOp::Inc.apply32(4, 5, 0), 5);
-        assert_eq!(AtomicOp::Inc.apply32(5, 5, 0), 0);
-        assert_eq!(AtomicOp::Dec.apply32(0, 5, 0), 5);
-        assert_eq!(AtomicOp::Dec.apply32(6, 5, 0), 5);
-        assert_eq!(AtomicOp::Dec.apply32(5, 5, 0), 4);
+        assert_eq!(AtomicOp::Inc.apply::<u32>(4, 5, 0), 5);
+        assert_eq!(AtomicOp::Inc.apply::<u32>(5, 5, 0), 0);
+        assert_eq!(AtomicOp::Dec.apply::<u32>(0, 5, 0), 5);
+        assert_eq!(AtomicOp::Dec.apply::<u32>(6, 5, 0), 5);
+        assert_eq!(AtomicOp::Dec.apply::<u32>(5, 5, 0), 4);
     }
 
     #[test]
     fn a_number_wins_over_a_nan_in_minimum_and_maximum() {
         let nan = 0x7fc0_1234;
         let one = 1.0f32.to_bits();
-        assert_eq!(AtomicOp::FMin.apply32(nan, one, 0), one);
-        assert_eq!(AtomicOp::FMax.apply32(one, nan, 0), one);
-        assert_eq!(AtomicOp::FMin.apply32(0, SIGN, 0), SIGN);
-        assert_eq!(AtomicOp::FMax.apply32(0, SIGN, 0), 0);
+        assert_eq!(AtomicOp::FMin.apply::<u32>(nan, one, 0), one);
+        assert_eq!(AtomicOp::FMax.apply::<u32>(one, nan, 0), one);
+        assert_eq!(AtomicOp::FMin.apply::<u32>(0, u32::SIGN, 0), u32::SIGN);
+        assert_eq!(AtomicOp::FMax.apply::<u32>(0, u32::SIGN, 0), 0);
     }
 }

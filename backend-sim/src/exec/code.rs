@@ -35,6 +35,8 @@ pub(crate) struct Page {
     words: Box<[u32; SLOTS]>,
     /// Slots that could be read.
     readable: core::ops::Range<usize>,
+    /// Of [`CodeCache::validate`]: the last round in which the page was seen to be what memory holds.
+    checked: u64,
 }
 
 impl Page {
@@ -51,6 +53,7 @@ impl Page {
             const_index: BTreeMap::new(),
             words: Box::new([0; SLOTS]),
             readable: 0..0,
+            checked: 0,
         }
     }
 
@@ -91,10 +94,11 @@ pub struct CodeCache {
     arch: Arch,
     level: Level,
     pages: Vec<Option<Box<Page>>>,
-    free: Vec<u32>,
     index: BTreeMap<u64, u32>,
     front: Box<[(u64, u32); FRONT]>,
     generation: u64,
+    /// Counts calls of [`CodeCache::validate`].
+    round: u64,
 }
 
 impl CodeCache {
@@ -105,10 +109,10 @@ impl CodeCache {
             arch,
             level: level.min(Level::detect()),
             pages: Vec::new(),
-            free: Vec::new(),
             index: BTreeMap::new(),
             front: Box::new([(u64::MAX, 0); FRONT]),
             generation: 0,
+            round: 0,
         }
     }
 
@@ -135,33 +139,25 @@ impl CodeCache {
     /// Drops everything.
     pub fn clear(&mut self) {
         self.pages.clear();
-        self.free.clear();
         self.index.clear();
         self.front.fill((u64::MAX, 0));
     }
 
-    /// Compares every page with memory and drops those that changed or are no longer
-    /// executable. Called at the start of a dispatch and on an instruction-cache invalidate.
+    /// From here on no page counts as what memory holds: each is compared with it before it is executed again, and
+    /// dropped if it changed or is no longer executable. Called at the start of a dispatch and on an
+    /// instruction-cache invalidate.
     pub fn validate(&mut self, view: &MemoryView) {
         self.generation = view.generation();
-        let mut stale = Vec::new();
-        for (&va, &at) in &self.index {
-            let Some(page) = self.pages[at as usize].as_deref() else {
-                continue;
-            };
-            let mut words = [0u32; SLOTS];
-            match snapshot(view, va, va + page.readable.start as u64 * 4, &mut words) {
-                Some(readable) if readable == page.readable && words == *page.words => {}
-                _ => stale.push(va),
-            }
-        }
-        for va in stale {
-            if let Some(at) = self.index.remove(&va) {
-                self.pages[at as usize] = None;
-                self.free.push(at);
-                self.front.fill((u64::MAX, 0));
-            }
-        }
+        self.round += 1;
+        self.front.fill((u64::MAX, 0));
+    }
+
+    /// Whether a page is still what memory holds.
+    fn is_current(view: &MemoryView, page: &Page) -> bool {
+        let mut words = [0u32; SLOTS];
+        let start = page.va + page.readable.start as u64 * 4;
+        let read = snapshot(view, page.va, start, &mut words);
+        read.is_some_and(|readable| readable == page.readable) && words == *page.words
     }
 
     /// [`CodeCache::validate`], if a mapping went away since the last time.
@@ -191,10 +187,13 @@ impl CodeCache {
     fn find_or_load(&mut self, view: &MemoryView, pc: u64) -> Result<u32, FetchError> {
         let va = pc & !(PAGE - 1);
         let slot = (pc - va) as usize / 4;
+        let round = self.round;
         if let Some(&at) = self.index.get(&va) {
-            let known = self.pages[at as usize]
-                .as_ref()
-                .is_some_and(|p| p.readable.contains(&slot));
+            let known = self.pages[at as usize].as_deref_mut().is_some_and(|page| {
+                let current = page.checked == round || Self::is_current(view, page);
+                page.checked = round;
+                current && page.readable.contains(&slot)
+            });
             if known {
                 self.front[(va / PAGE) as usize % FRONT] = (va, at);
                 return Ok(at);
@@ -205,14 +204,15 @@ impl CodeCache {
         let page = Box::new(Page {
             words,
             readable,
+            checked: round,
             ..Page::empty(va)
         });
         let at = match self.index.get(&va) {
             Some(&at) => at,
-            None => self.free.pop().unwrap_or_else(|| {
+            None => {
                 self.pages.push(None);
                 self.pages.len() as u32 - 1
-            }),
+            }
         };
         self.pages[at as usize] = Some(page);
         self.index.insert(va, at);

@@ -2,8 +2,10 @@
 
 use alloc::boxed::Box;
 
+use super::barrier::Barriers;
 use super::code::CodeCache;
 use super::rows::Temps;
+use super::shared::Shared;
 use super::tlb::Tlb;
 use super::trace::Tracer;
 use crate::mem::MemoryView;
@@ -41,6 +43,8 @@ pub struct Place {
     pub slot: u8,
     /// Accelerated compute die (XCC_ID of gfx94x).
     pub xcc: u8,
+    /// The doorbell of the queue, as trap handlers name it.
+    pub doorbell: u32,
 }
 
 /// What a worker keeps between the waves it runs, so that nothing on an instruction's path
@@ -82,6 +86,10 @@ pub struct Context<'a> {
     pub apertures: Apertures,
     /// Where the wave runs.
     pub place: Place,
+    /// What the waves of the device share beside memory.
+    pub shared: &'a Shared,
+    /// The barriers of the work-group.
+    pub barriers: &'a mut Barriers,
     /// Called after each instruction, when there is one.
     pub trace: Option<&'a mut Tracer<'a>>,
 }

@@ -4,14 +4,17 @@
 //! there is dropped. A work-group stays on one worker, so LDS is ordinary memory.
 
 use super::access::{Lanes, Spec};
-use super::atomic::AtomicOp;
+use super::atomic::{AtomicOp, Word};
 use super::code::Page;
-use super::flat::{Action, atomic_of, encode_action, vector};
+use super::crossbar::{self, write_active};
+use super::flat::{Action, atomic_index, atomic_of, encode_action, vector};
+use super::gds;
 use super::leveled::{Leveled, function_of};
-use super::lower::{Cx, Lowered, destination};
+use super::lower::{Cx, GRAPHICS, Lowered, destination};
 use super::machine::Machine;
 use super::microop::{ABSENT, Flow, MicroOp, OpFn, VGPR};
 use super::scalars::M0;
+use super::transpose;
 use super::valu::Level;
 use super::valu::levels::Host;
 use crate::isa::{Dir, Field, Inst, Op};
@@ -137,21 +140,75 @@ fn pair(op: Op, level: Level) -> Option<(Spec, u64, OpFn)> {
     })
 }
 
+/// Atomics whose data is at a second address (gfx9), in the order of the list.
+fn src2(op: Op) -> Option<(AtomicOp, bool)> {
+    use AtomicOp as A;
+    actions! { op,
+        (A::Add, false) => ds_add_src2_u32;
+        (A::Sub, false) => ds_sub_src2_u32;
+        (A::RSub, false) => ds_rsub_src2_u32;
+        (A::Inc, false) => ds_inc_src2_u32;
+        (A::Dec, false) => ds_dec_src2_u32;
+        (A::SMin, false) => ds_min_src2_i32;
+        (A::SMax, false) => ds_max_src2_i32;
+        (A::UMin, false) => ds_min_src2_u32;
+        (A::UMax, false) => ds_max_src2_u32;
+        (A::And, false) => ds_and_src2_b32;
+        (A::Or, false) => ds_or_src2_b32;
+        (A::Xor, false) => ds_xor_src2_b32;
+        (A::FMin, false) => ds_min_src2_f32;
+        (A::FMax, false) => ds_max_src2_f32;
+        (A::FAdd, false) => ds_add_src2_f32;
+        (A::Add, true) => ds_add_src2_u64;
+        (A::Sub, true) => ds_sub_src2_u64;
+        (A::RSub, true) => ds_rsub_src2_u64;
+        (A::Inc, true) => ds_inc_src2_u64;
+        (A::Dec, true) => ds_dec_src2_u64;
+        (A::SMin, true) => ds_min_src2_i64;
+        (A::SMax, true) => ds_max_src2_i64;
+        (A::UMin, true) => ds_min_src2_u64;
+        (A::UMax, true) => ds_max_src2_u64;
+        (A::And, true) => ds_and_src2_b64;
+        (A::Or, true) => ds_or_src2_b64;
+        (A::Xor, true) => ds_xor_src2_b64;
+        (A::FMin, true) => ds_min_src2_f64;
+        (A::FMax, true) => ds_max_src2_f64;
+    }
+}
+
+/// What belongs to graphics: geometry streams, ray tracing, and the counter that pixel order governs.
+fn is_graphics(op: Op) -> bool {
+    matches!(
+        op,
+        Op::ds_add_gs_reg_rtn
+            | Op::ds_sub_gs_reg_rtn
+            | Op::ds_ordered_count
+            | Op::ds_bvh_stack_rtn_b32
+            | Op::ds_bvh_stack_push4_pop1_rtn_b32
+            | Op::ds_bvh_stack_push8_pop1_rtn_b32
+            | Op::ds_bvh_stack_push8_pop2_rtn_b64
+    )
+}
+
 fn special(op: Op) -> Option<OpFn> {
     Some(match op {
-        Op::ds_permute_b32 => permute,
-        Op::ds_bpermute_b32 => bpermute,
-        Op::ds_swizzle_b32 => swizzle,
+        Op::ds_permute_b32 => crossbar::permute,
+        Op::ds_bpermute_b32 => crossbar::bpermute::<false>,
+        Op::ds_bpermute_fi_b32 => crossbar::bpermute::<true>,
+        Op::ds_swizzle_b32 => crossbar::swizzle,
+        Op::ds_condxchg32_rtn_b64 => condxchg,
+        Op::ds_read_b64_tr_b4 => transpose::lds_read::<4>,
+        Op::ds_read_b96_tr_b6 => transpose::lds_read::<6>,
+        Op::ds_read_b64_tr_b8 => transpose::lds_read::<8>,
+        Op::ds_read_b64_tr_b16 => transpose::lds_read::<16>,
+        Op::ds_write_src2_b32 => write_src2::<4>,
+        Op::ds_write_src2_b64 => write_src2::<8>,
         Op::ds_append => append::<true>,
         Op::ds_consume => append::<false>,
         Op::ds_read_addtid_b32 => read_addtid,
         Op::ds_write_addtid_b32 => write_addtid,
         _ => return None,
     })
-}
-
-pub(crate) fn supported(op: Op) -> bool {
-    action(op).is_some() || pair(op, Level::Baseline).is_some() || special(op).is_some()
 }
 
 /// Operand order of compare-and-store: the comparison value comes first up to GFX10.
@@ -172,9 +229,17 @@ fn compares_first(op: Op) -> bool {
 /// Source 0 is the address, sources 1 and 2 the data; `k[0]` the offset (of the first address), `k[2]` the second
 /// one.
 pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
-    if inst.mods.gds {
-        return Err("the global data share");
+    if is_graphics(inst.op) {
+        return Err(GRAPHICS);
     }
+    if let Some(lowered) = gds::lower(cx, inst) {
+        return lowered;
+    }
+    lower_local(cx, inst)
+}
+
+/// [`lower`], for group memory; what is true of it is true of the global data share too.
+pub(crate) fn lower_local(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
     let mut micro = MicroOp::undecoded(0);
     for (&operand, desc) in inst.operands.iter().zip(inst.op.row().operands()) {
         match desc.field {
@@ -193,6 +258,13 @@ pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
         micro.run = run;
     } else if let Some(run) = special(inst.op) {
         micro.run = run;
+    } else if let Some((what, wide)) = src2(inst.op) {
+        micro.k[1] = atomic_index(what, wide);
+        micro.run = if wide {
+            atomic_src2::<u64>
+        } else {
+            atomic_src2::<u32>
+        };
     } else {
         let action = action(inst.op).ok_or("the instruction")?;
         let level = cx.level;
@@ -306,9 +378,9 @@ impl Machine<'_> {
                 value[..size].copy_from_slice(bytes);
                 old = u64::from_le_bytes(value);
                 let new = if wide {
-                    what.apply64(old, a, b)
+                    what.apply(old, a, b)
                 } else {
-                    u64::from(what.apply32(old as u32, a as u32, b as u32))
+                    u64::from(what.apply(old as u32, a as u32, b as u32))
                 };
                 bytes.copy_from_slice(&new.to_le_bytes()[..size]);
             }
@@ -476,99 +548,83 @@ fn exchange2(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     Flow::Next
 }
 
-fn row_copy(m: &Machine<'_>, src: u16) -> [u32; 64] {
-    let mut copy = [0; 64];
-    if let Some(row) = m.wave.rows.row(src - VGPR) {
-        for (to, &from) in copy.iter_mut().zip(row) {
-            *to = from;
+/// The second address of the instructions that have their data there: a signed distance in dwords, in the offset
+/// or, if the offset's highest bit is set, in the upper bits of the address.
+fn second_address(offset: u32, address: u32) -> (usize, usize) {
+    let distance = if offset >> 15 & 1 != 0 {
+        address as i32 >> 17
+    } else {
+        ((offset << 17) as i32) >> 17
+    };
+    let first = if offset >> 15 & 1 != 0 {
+        address & 0x1_ffff
+    } else {
+        address
+    };
+    let second = first.wrapping_add((distance * 4) as u32);
+    (first as usize, second as usize)
+}
+
+impl Machine<'_> {
+    /// A little-endian value of LDS; zero beyond its end.
+    pub(crate) fn lds_value(&self, at: usize, bytes: usize) -> u64 {
+        let mut value = [0; 8];
+        if let Some(from) = at.checked_add(bytes).and_then(|end| self.lds.get(at..end)) {
+            value[..bytes].copy_from_slice(from);
         }
+        u64::from_le_bytes(value)
     }
-    copy
-}
 
-/// Each active lane sends its data to the lane that its address names; the highest sender wins.
-/// Lanes that nobody sends to get zero.
-fn permute(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
-    let exec = m.wave.exec();
-    let lanes = m.wave.lanes;
-    let (address, data) = (row_copy(m, op.src[0]), row_copy(m, op.src[1]));
-    let mut out = [0; 64];
-    for lane in Lanes(exec) {
-        let to = address[lane].wrapping_add(op.k[0] as u32) / 4 % lanes;
-        out[to as usize] = data[lane];
-    }
-    write_active(m, op.dst, &out, exec);
-    Flow::Next
-}
-
-/// Each active lane reads the data of the lane that its address names; inactive lanes read as
-/// zero.
-fn bpermute(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
-    let exec = m.wave.exec();
-    let lanes = m.wave.lanes;
-    let (address, data) = (row_copy(m, op.src[0]), row_copy(m, op.src[1]));
-    let mut out = [0; 64];
-    // RDNA's LDS hardware works on 32 lanes at a time: a wave64 permutes inside each half.
-    let group = if m.is_gfx9() { lanes } else { 32 };
-    for lane in Lanes(exec) {
-        let from = address[lane].wrapping_add(op.k[0] as u32) / 4 % group;
-        let from = from as usize + if group == 32 { lane & 32 } else { 0 };
-        out[lane] = if exec >> from & 1 != 0 { data[from] } else { 0 };
-    }
-    write_active(m, op.dst, &out, exec);
-    Flow::Next
-}
-
-fn write_active(m: &mut Machine<'_>, dst: u16, values: &[u32; 64], exec: u64) {
-    if let Some(row) = m.wave.rows.row_mut(dst - VGPR) {
-        for lane in Lanes(exec) {
-            row[lane] = values[lane];
+    /// Writes a value to LDS; nothing beyond its end.
+    pub(crate) fn set_lds_value(&mut self, at: usize, bytes: usize, value: u64) {
+        let end = at.checked_add(bytes);
+        if let Some(to) = end.and_then(|end| self.lds.get_mut(at..end)) {
+            to.copy_from_slice(&value.to_le_bytes()[..bytes]);
         }
     }
 }
 
-/// Fixed permutations of 32 lanes (or of four), by the offset field.
-fn swizzle(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
-    let exec = m.wave.exec();
-    let data = row_copy(m, op.src[0]);
-    let mode = op.k[0] as usize;
-    let mut out = [0; 64];
-    for lane in Lanes(exec) {
-        let from = swizzle_source(mode, lane, m.is_gfx9());
-        out[lane] = if exec >> from & 1 != 0 { data[from] } else { 0 };
+fn atomic_src2<W: Word>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let addresses = crossbar::row_copy(m, op.src[0]);
+    let (what, _) = atomic_of(op.k[1]);
+    for lane in Lanes(m.wave.exec()) {
+        let (first, second) = second_address(op.k[0] as u32, addresses[lane]);
+        let old = W::of(m.lds_value(first, W::BYTES));
+        let data = W::of(m.lds_value(second, W::BYTES));
+        let new = what.apply(old, data, W::ZERO);
+        m.set_lds_value(first, W::BYTES, new.bits());
     }
-    write_active(m, op.dst, &out, exec);
     Flow::Next
 }
 
-fn swizzle_source(mode: usize, lane: usize, gfx9: bool) -> usize {
-    let group = lane & 32;
-    let at = lane & 31;
-    if gfx9 && mode >= 0xe000 {
-        // Fast Fourier transform: bit reversal of as many bits as the mode leaves.
-        let keep = mode & 0x1f;
-        let reversed = (at as u32).reverse_bits() as usize >> 27;
-        return if keep >= 0x1e {
-            lane
-        } else if keep == 0 {
-            group | reversed
-        } else {
-            let bits = 5 - keep.count_ones().min(5) as usize;
-            let low = (at as u32 & ((1 << bits) - 1)).reverse_bits() as usize >> (32 - bits);
-            group | at >> bits << bits | low
-        };
+fn write_src2<const BYTES: usize>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let addresses = crossbar::row_copy(m, op.src[0]);
+    for lane in Lanes(m.wave.exec()) {
+        let (first, second) = second_address(op.k[0] as u32, addresses[lane]);
+        let data = m.lds_value(second, BYTES);
+        m.set_lds_value(first, BYTES, data);
     }
-    if gfx9 && mode >= 0xc000 {
-        // Rotation inside groups that the mask keeps apart.
-        let (left, by, keep) = (mode >> 10 & 1 == 0, mode >> 5 & 31, mode & 31);
-        let moved = if left { at + by } else { at + 32 - by } & 31;
-        return group | at & keep | moved & !keep & 31;
+    Flow::Next
+}
+
+/// Exchanges each of two dwords whose new value has its highest bit set; that bit is not written.
+fn condxchg(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let addresses = crossbar::row_copy(m, op.src[0]);
+    for lane in Lanes(m.wave.exec()) {
+        let at = (addresses[lane].wrapping_add(op.k[0] as u32) & 0xfff8) as usize;
+        let data = m.lane_value(op.src[1], true, lane);
+        let mut old = 0;
+        for half in 0..2 {
+            let at = at + 4 * half;
+            let data = data >> (32 * half) & 0xffff_ffff;
+            old |= m.lds_value(at, 4) << (32 * half);
+            if data >> 31 != 0 {
+                m.set_lds_value(at, 4, data & 0x7fff_ffff);
+            }
+        }
+        m.set_lane_value(op.dst, true, lane, old);
     }
-    if mode & 0x8000 != 0 {
-        return lane & !3 | mode >> (2 * (lane & 3)) & 3;
-    }
-    let (and, or, xor) = (mode & 31, mode >> 5 & 31, mode >> 10 & 31);
-    group | ((at & and | or) ^ xor)
+    Flow::Next
 }
 
 /// A wave-wide counter: adds (or takes) the number of active lanes at M0 plus the offset, and gives every active

@@ -79,6 +79,8 @@ pub enum FaultKind {
         /// Where to.
         target: u64,
     },
+    /// The wave was halted, and there is no debugger to let it go on.
+    Halted,
     /// s_trap, with no trap handler installed; 2 is what compilers emit for `llvm.trap`.
     Trap {
         /// The trap's number.
@@ -135,6 +137,7 @@ impl fmt::Display for Fault {
                 )
             }
             FaultKind::MisalignedPc { target } => write!(f, "jump to misaligned {target:#x}"),
+            FaultKind::Halted => f.write_str("halted"),
             FaultKind::Trap { id } => write!(f, "trap {id}"),
         }
     }

@@ -1,10 +1,7 @@
 //! FLAT, GLOBAL and SCRATCH instructions.
 //!
 //! Flat addresses in the shared aperture are LDS offsets, in the private aperture private memory
-//! of the lane; all others are global memory. Private memory is interleaved by dwords: dword `d` of
-//! lane `l` is dword `d * lanes + l` of the wave's scratch, so that lanes which access the same
-//! variable touch neighbouring addresses. Buffer accesses through the scratch descriptor follow the same
-//! layout ([`super::buffer`]).
+//! of the lane ([`super::private`]); all others are global memory.
 
 use super::access::{Addresses, Lanes, Spec};
 use super::atomic::AtomicOp;
@@ -12,9 +9,12 @@ use super::code::Page;
 use super::fault::FaultKind;
 use super::hwreg;
 use super::leveled::{Leveled, function_of};
-use super::lower::{Cx, Lowered, destination, scalar_index};
+use super::lower::{Cx, GRAPHICS, Lowered, destination, scalar_index};
 use super::machine::Machine;
 use super::microop::{ABSENT, Flow, MicroOp, OpFn, VGPR};
+use super::private;
+use super::scalars::M0;
+use super::transpose;
 use super::valu::Level;
 use super::valu::levels::Host;
 use crate::isa::{Dir, Field, Format, Inst, Op, Operand};
@@ -119,12 +119,8 @@ pub(crate) fn action(op: Op) -> Option<Action> {
     }
 }
 
-pub(crate) fn supported(op: Op) -> bool {
-    action(op).is_some()
-}
-
 /// The operation of an atomic as a micro-op keeps it.
-fn atomic_index(op: AtomicOp, wide: bool) -> u64 {
+pub(crate) fn atomic_index(op: AtomicOp, wide: bool) -> u64 {
     op as u64 | u64::from(wide) << 8
 }
 
@@ -159,7 +155,15 @@ pub(crate) fn nothing(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
 
 /// Source 0 is the address, source 1 the scalar base, source 2 the data; `k[0]` the offset.
 pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
-    let action = action(inst.op).ok_or("the instruction")?;
+    if inst.op == Op::global_atomic_ordered_add_b64 {
+        // Counts what geometry streams out.
+        return Err(GRAPHICS);
+    }
+    let special = special(inst);
+    let action = match special {
+        Some((_, spec)) => Action::Load(spec),
+        None => action(inst.op).ok_or("the instruction")?,
+    };
     let mut micro = MicroOp::undecoded(0);
     micro.k[0] = i64::from(inst.mods.offset) as u64;
     for (&operand, desc) in inst.operands.iter().zip(inst.op.row().operands()) {
@@ -183,11 +187,50 @@ pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
         }
         _ => [scratch_load, scratch_store, no_atomic],
     };
+    if let Some((run, spec)) = special {
+        micro.flags = spec.flags();
+        micro.run = run;
+        return Ok(micro);
+    }
     if matches!(action, Action::Load(_)) && micro.dst == ABSENT {
         return Err("a load without destination");
     }
     encode_action(&mut micro, action, functions);
     Ok(micro)
+}
+
+/// What is more than a load or a store of its registers.
+fn special(inst: &Inst) -> Option<(OpFn, Spec)> {
+    let global = |spec| Some((global_load_lds as OpFn, spec));
+    let scratch = |spec| Some((scratch_load_lds as OpFn, spec));
+    match inst.op {
+        Op::global_load_lds_ubyte => global(B1),
+        Op::global_load_lds_sbyte => global(B1.signed()),
+        Op::global_load_lds_ushort => global(B2),
+        Op::global_load_lds_sshort => global(B2.signed()),
+        Op::global_load_lds_dword => global(B4),
+        Op::global_load_lds_dwordx3 => global(B12),
+        Op::global_load_lds_dwordx4 => global(B16),
+        Op::scratch_load_lds_ubyte => scratch(B1),
+        Op::scratch_load_lds_sbyte => scratch(B1.signed()),
+        Op::scratch_load_lds_ushort => scratch(B2),
+        Op::scratch_load_lds_sshort => scratch(B2.signed()),
+        Op::scratch_load_lds_dword => scratch(B4),
+        Op::global_load_dword_addtid => Some((load_addtid, B4)),
+        Op::global_store_dword_addtid => Some((store_addtid, B4)),
+        Op::global_load_block => Some((load_block::<false>, B4)),
+        Op::global_store_block => Some((store_block::<false>, B4)),
+        Op::scratch_load_block => Some((load_block::<true>, B4)),
+        Op::scratch_store_block => Some((store_block::<true>, B4)),
+        Op::global_load_tr_b128 => Some((transpose::global_load::<16>, B4)),
+        Op::global_load_tr_b64 => Some((transpose::global_load::<8>, B4)),
+        op if inst.mods.lds => match (action(op)?, inst.format) {
+            (Action::Load(spec), Format::Global) => global(spec),
+            (Action::Load(spec), Format::Scratch) => scratch(spec),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// A vector register, or none.
@@ -212,7 +255,7 @@ fn scalar_base(operand: Operand) -> Result<u16, &'static str> {
 impl Machine<'_> {
     /// Global addresses: a 64-bit register pair, or a scalar base and a 32-bit register.
     #[inline(always)]
-    fn global_addresses(&mut self, op: &MicroOp, va: &mut Addresses) {
+    pub(crate) fn global_addresses(&mut self, op: &MicroOp, va: &mut Addresses) {
         let lanes = self.wave.lanes as usize & 127;
         let offset = op.k[0];
         if op.src[0] == ABSENT {
@@ -258,108 +301,10 @@ impl Machine<'_> {
         }
         offsets
     }
-
-    /// Distance of the dwords of one lane in private memory.
-    pub(crate) fn private_stride(&self) -> u64 {
-        u64::from(self.wave.lanes) * 4
-    }
-
-    /// Where private offsets are in the wave's scratch.
-    pub(crate) fn private_addresses(&self, base: u64, offsets: &[u32; 64]) -> Addresses {
-        let stride = self.private_stride();
-        let mut va = [0; 64];
-        for (lane, va) in va.iter_mut().enumerate() {
-            *va = base.wrapping_add(interleave(u64::from(offsets[lane]), lane as u64, stride));
-        }
-        va
-    }
 }
 
-/// The place of a lane's private byte in its wave's scratch.
-pub(crate) fn interleave(offset: u64, lane: u64, stride: u64) -> u64 {
-    (offset >> 2) * stride + lane * 4 + (offset & 3)
-}
-
-/// Splits an access at private offsets that are not aligned to dwords: lanes whose access stays
-/// in one dword, or starts at one, need nothing special; the others go byte by byte.
-fn crossing(offsets: &[u32; 64], spec: Spec, mask: u64) -> u64 {
-    let mut crossing = 0;
-    for lane in Lanes(mask) {
-        let within = offsets[lane] & 3;
-        if within != 0 && within + u32::from(spec.bytes) > 4 {
-            crossing |= 1 << lane;
-        }
-    }
-    crossing
-}
-
-pub(crate) fn private_load(
-    m: &mut Machine<'_>,
-    op: &MicroOp,
-    page: &Page,
-    base: u64,
-    offsets: &[u32; 64],
-    mask: u64,
-) -> Result<(), Flow> {
-    let spec = Spec::from_flags(op.flags);
-    let stride = m.private_stride();
-    let split = crossing(offsets, spec, mask);
-    let va = m.private_addresses(base, offsets);
-    m.vmem_load(op, page, spec, &va, stride, mask & !split)?;
-    for lane in Lanes(split) {
-        let mut value = [0u32; 4];
-        for byte in 0..usize::from(spec.bytes) {
-            let offset = u64::from(offsets[lane].wrapping_add(byte as u32));
-            let at = base.wrapping_add(interleave(offset, lane as u64, stride));
-            let host = m.tlb.host(m.view, at, 1, crate::mem::Access::Read);
-            let Some(host) = host else {
-                let access = crate::mem::Access::Read;
-                return Err(m.memory_fault(op, page, Some(lane as u32), (at, 1), access));
-            };
-            // SAFETY: checked just now.
-            let loaded = unsafe { crate::mem::raw::load_u8(host) };
-            value[byte / 4] |= u32::from(loaded) << (byte % 4 * 8);
-        }
-        for (row, &value) in value.iter().enumerate().take(spec.dwords()) {
-            if let Some(to) = m.wave.rows.row_mut(op.dst - VGPR + row as u16) {
-                to[lane] = spec.merge(to[lane], value);
-            }
-        }
-    }
-    Ok(())
-}
-
-pub(crate) fn private_store(
-    m: &mut Machine<'_>,
-    op: &MicroOp,
-    page: &Page,
-    base: u64,
-    (data, offsets): (u16, &[u32; 64]),
-    mask: u64,
-) -> Result<(), Flow> {
-    let spec = Spec::from_flags(op.flags);
-    let stride = m.private_stride();
-    let split = crossing(offsets, spec, mask);
-    let va = m.private_addresses(base, offsets);
-    m.vmem_store(op, page, spec, data, &va, stride, mask & !split)?;
-    for lane in Lanes(split) {
-        for byte in 0..usize::from(spec.bytes) {
-            let offset = u64::from(offsets[lane].wrapping_add(byte as u32));
-            let at = base.wrapping_add(interleave(offset, lane as u64, stride));
-            let access = crate::mem::Access::Write;
-            let Some(host) = m.tlb.host(m.view, at, 1, access) else {
-                return Err(m.memory_fault(op, page, Some(lane as u32), (at, 1), access));
-            };
-            let row = m.wave.rows.row(data - VGPR + (byte / 4) as u16);
-            let value = row.map_or(0, |row| spec.part(row[lane]));
-            // SAFETY: checked just now.
-            unsafe { crate::mem::raw::store_u8(host, (value >> (byte % 4 * 8)) as u8) };
-        }
-    }
-    Ok(())
-}
-
-fn done(result: Result<(), Flow>) -> Flow {
+/// What the run loop is told.
+pub(crate) fn done(result: Result<(), Flow>) -> Flow {
     match result {
         Ok(()) => Flow::Next,
         Err(flow) => flow,
@@ -448,14 +393,14 @@ fn scratch_load(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     let offsets = m.scratch_offsets(op);
     let base = hwreg::flat_scratch(m);
     let exec = m.wave.exec();
-    done(private_load(m, op, page, base, &offsets, exec))
+    done(private::load(m, op, page, base, &offsets, exec))
 }
 
 fn scratch_store(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     let offsets = m.scratch_offsets(op);
     let base = hwreg::flat_scratch(m);
     let exec = m.wave.exec();
-    done(private_store(
+    done(private::store(
         m,
         op,
         page,
@@ -463,6 +408,116 @@ fn scratch_store(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
         (op.src[2], &offsets),
         exec,
     ))
+}
+
+fn global_load_lds(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let mut va = [0; 64];
+    m.global_addresses(op, &mut va);
+    let spec = Spec::from_flags(op.flags);
+    let offset = op.k[0] as u32;
+    done(Lanes(m.wave.exec()).try_for_each(|lane| {
+        m.load_lane_to_lds(op, page, spec, (lane, va[lane], spec.bytes), offset)
+    }))
+}
+
+fn scratch_load_lds(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let offsets = m.scratch_offsets(op);
+    let base = hwreg::flat_scratch(m);
+    let spec = Spec::from_flags(op.flags);
+    let offset = op.k[0] as u32;
+    done(Lanes(m.wave.exec()).try_for_each(|lane| {
+        let mut bytes = [0; 4];
+        let to = &mut bytes[..usize::from(spec.bytes.min(4))];
+        m.read_private(op, page, (base, lane, offsets[lane]), to)?;
+        let value = spec.merge(0, u32::from_le_bytes(bytes));
+        m.put_lds(lane, 4, offset, 0, value);
+        Ok(())
+    }))
+}
+
+/// Each lane a dword, side by side from the scalar base on.
+fn addtid_addresses(m: &Machine<'_>, op: &MicroOp) -> Addresses {
+    let base = match op.src[1] {
+        ABSENT => 0,
+        at => m.wave.pair(usize::from(at)),
+    };
+    let base = base.wrapping_add(op.k[0]);
+    core::array::from_fn(|lane| base.wrapping_add(lane as u64 * 4))
+}
+
+fn load_addtid(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let (va, exec) = (addtid_addresses(m, op), m.wave.exec());
+    done(m.vmem_load(op, page, B4, &va, 4, exec))
+}
+
+fn store_addtid(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let (va, exec) = (addtid_addresses(m, op), m.wave.exec());
+    done(m.vmem_store(op, page, B4, op.src[2], &va, 4, exec))
+}
+
+/// The dwords of a block that M0 names, of 32.
+fn block(m: &Machine<'_>) -> impl Iterator<Item = u16> + use<> {
+    let mask = m.wave.s[M0];
+    (0..32).filter(move |at| mask >> at & 1 != 0)
+}
+
+fn load_block<const PRIVATE: bool>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    // The first register may be the address.
+    let places = block_places::<PRIVATE>(m, op);
+    done(block(m).try_for_each(|at| {
+        Lanes(m.wave.exec()).try_for_each(|lane| {
+            let mut bytes = [0; 4];
+            let (base, first) = places[lane];
+            if PRIVATE {
+                let offset = (first as u32).wrapping_add(u32::from(at) * 4);
+                m.read_private(op, page, (base, lane, offset), &mut bytes)?;
+            } else {
+                m.read_lane(
+                    op,
+                    page,
+                    lane,
+                    first.wrapping_add(u64::from(at) * 4),
+                    &mut bytes,
+                )?;
+            }
+            m.set_lane_value(op.dst + at, false, lane, u32::from_le_bytes(bytes).into());
+            Ok(())
+        })
+    }))
+}
+
+fn store_block<const PRIVATE: bool>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let places = block_places::<PRIVATE>(m, op);
+    done(block(m).try_for_each(|at| {
+        Lanes(m.wave.exec()).try_for_each(|lane| {
+            let bytes = (m.lane_value(op.src[2] + at, false, lane) as u32).to_le_bytes();
+            let (base, first) = places[lane];
+            if PRIVATE {
+                let offset = (first as u32).wrapping_add(u32::from(at) * 4);
+                m.write_private(op, page, (base, lane, offset), &bytes)
+            } else {
+                m.write_lane(
+                    op,
+                    page,
+                    lane,
+                    first.wrapping_add(u64::from(at) * 4),
+                    &bytes,
+                )
+            }
+        })
+    }))
+}
+
+/// The base of private memory, and each lane's offset or address.
+fn block_places<const PRIVATE: bool>(m: &mut Machine<'_>, op: &MicroOp) -> [(u64, u64); 64] {
+    if PRIVATE {
+        let (offsets, base) = (m.scratch_offsets(op), hwreg::flat_scratch(m));
+        offsets.map(|offset| (base, u64::from(offset)))
+    } else {
+        let mut va = [0; 64];
+        m.global_addresses(op, &mut va);
+        va.map(|va| (0, va))
+    }
 }
 
 fn no_atomic(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
@@ -546,7 +601,7 @@ fn flat_load(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
         }
         if s.private != 0 {
             let base = hwreg::flat_scratch(m);
-            private_load(m, op, page, base, &s.low, s.private)?;
+            private::load(m, op, page, base, &s.low, s.private)?;
         }
         Ok(())
     })())
@@ -565,7 +620,7 @@ fn flat_store(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
         }
         if s.private != 0 {
             let base = hwreg::flat_scratch(m);
-            private_store(m, op, page, base, (op.src[2], &s.low), s.private)?;
+            private::store(m, op, page, base, (op.src[2], &s.low), s.private)?;
         }
         Ok(())
     })())
@@ -585,13 +640,13 @@ fn flat_atomic(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
             m.lds_atomic(op.dst, what, wide, data, &s.low, s.shared);
         }
         if s.private != 0 {
-            if wide {
-                let what = "a 64-bit atomic on private memory";
-                return Err(m.unsupported(op, page, "flat_atomic", what));
-            }
             let base = hwreg::flat_scratch(m);
-            let va = m.private_addresses(base, &s.low);
-            m.vmem_atomic(op, page, what, wide, op.src[2], &va, s.private)?;
+            let (memory, operation) = ((base, &s.low), (what, op.src[2]));
+            if wide {
+                private::atomic::<u64>(m, op, page, memory, operation, s.private)?;
+            } else {
+                private::atomic::<u32>(m, op, page, memory, operation, s.private)?;
+            }
         }
         Ok(())
     })())

@@ -7,21 +7,29 @@ use super::code::Page;
 use super::machine::Machine;
 use super::microop::{Flow, MicroOp};
 use super::scalars::{EXEC, FLAT_SCRATCH, FLAT_SCRATCH_GFX9, SCC, VCC, XNACK_MASK};
+use crate::isa::Arch;
 
 const MODE: u32 = 1;
 const STATUS: u32 = 2;
 const TRAPSTS: u32 = 3;
 const HW_ID: u32 = 4;
+/// On gfx12, where HW_ID was.
+const STATE_PRIV: u32 = 4;
 const GPR_ALLOC: u32 = 5;
 const LDS_ALLOC: u32 = 6;
-const IB_STS: u32 = 7;
 const SH_MEM_BASES: u32 = 15;
+/// The trap handler's address and that of its memory, up to gfx10; both in units of 256 bytes.
+const TBA_LO: u32 = 16;
+const TBA_HI: u32 = 17;
+const TMA_LO: u32 = 18;
+const TMA_HI: u32 = 19;
+/// On gfx12, where TBA_HI was.
+const EXCP_FLAG_PRIV: u32 = 17;
 /// FLAT_SCR_LO on GFX10 and GFX11; XCC_ID on gfx940.
 const FLAT_SCR_LO: u32 = 20;
 const FLAT_SCR_HI: u32 = 21;
 const REG_XNACK_MASK: u32 = 22;
 const HW_ID1: u32 = 23;
-const HW_ID2: u32 = 24;
 const SHADER_CYCLES: u32 = 29;
 const SHADER_CYCLES_HI: u32 = 30;
 
@@ -29,6 +37,8 @@ const SHADER_CYCLES_HI: u32 = 30;
 fn status(m: &Machine<'_>) -> u32 {
     let bit = |at: u32, set: bool| u32::from(set) << at;
     bit(0, m.wave.s[SCC] != 0)
+        | bit(5, m.wave.privileged)
+        | bit(6, m.shared.trap_handler() != 0)
         | bit(9, m.wave.mask(EXEC) == 0)
         | bit(10, m.wave.mask(VCC) == 0)
         | bit(11, true)
@@ -53,13 +63,21 @@ fn hw_id1(m: &Machine<'_>) -> u32 {
         | u32::from(p.shader_engine & 7) << 18
 }
 
-fn read(m: &Machine<'_>, id: u32) -> Option<u32> {
+/// STATE_PRIV of gfx12: SCC in bit 9.
+fn state_priv(m: &Machine<'_>) -> u32 {
+    m.wave.s[SCC] << 9
+}
+
+/// What a register reads as; zero where there is none, as the manuals say.
+fn read(m: &Machine<'_>, id: u32) -> u32 {
     let gfx9 = m.is_gfx9();
     let gfx12 = m.arch().is_gfx12_plus();
-    Some(match id {
+    let old = !m.arch().is_gfx11_plus();
+    match id {
         MODE => m.wave.mode,
         STATUS => status(m),
-        TRAPSTS => m.wave.trap_status,
+        TRAPSTS if !gfx12 => m.wave.trap_status,
+        STATE_PRIV if gfx12 => state_priv(m),
         HW_ID if gfx9 => hw_id(m),
         GPR_ALLOC => {
             // Sizes in the granules that the kernel descriptor uses.
@@ -67,22 +85,27 @@ fn read(m: &Machine<'_>, id: u32) -> Option<u32> {
             (rows.div_ceil(4).max(1) - 1) << 8
         }
         LDS_ALLOC => ((m.lds.len() as u32).div_ceil(512) & 0x1ff) << 12,
-        IB_STS => 0,
-        SH_MEM_BASES => {
+        SH_MEM_BASES if !gfx12 => {
             (m.apertures.private >> 48) as u32 & 0xffff
                 | (m.apertures.shared >> 48 << 16) as u32 & 0xffff_0000
         }
-        FLAT_SCR_LO if gfx9 => u32::from(m.place.xcc & 15),
-        FLAT_SCR_LO => m.wave.s[FLAT_SCRATCH],
+        TBA_LO if old => (m.shared.trap_handler() >> 8) as u32,
+        TBA_HI if old => (m.shared.trap_handler() >> 40) as u32,
+        TMA_LO if old => (m.shared.trap_handler_memory() >> 8) as u32,
+        TMA_HI if old => (m.shared.trap_handler_memory() >> 40) as u32,
+        EXCP_FLAG_PRIV if gfx12 => m.wave.trap_status,
+        FLAT_SCR_LO if gfx9 && m.arch().is_gfx942_plus() => u32::from(m.place.xcc & 15),
+        FLAT_SCR_LO if !gfx9 => m.wave.s[FLAT_SCRATCH],
         FLAT_SCR_HI if !gfx9 => m.wave.s[FLAT_SCRATCH + 1],
-        REG_XNACK_MASK if !gfx9 => m.wave.s[XNACK_MASK],
+        REG_XNACK_MASK if m.arch() == Arch::Gfx1030 => m.wave.s[XNACK_MASK],
         HW_ID1 if !gfx9 => hw_id1(m),
-        HW_ID2 if !gfx9 => 0,
         SHADER_CYCLES if gfx12 => m.clock.cycles() as u32,
-        SHADER_CYCLES => m.clock.cycles() as u32 & 0xf_ffff,
+        SHADER_CYCLES if !gfx9 => m.clock.cycles() as u32 & 0xf_ffff,
         SHADER_CYCLES_HI if gfx12 => (m.clock.cycles() >> 32) as u32,
-        _ => return None,
-    })
+        // Counters of what is in flight, snapshots of performance counters, queue and process numbers: nothing is in
+        // flight between two instructions, nobody takes snapshots, and there is one process.
+        _ => 0,
+    }
 }
 
 struct Field {
@@ -105,46 +128,55 @@ fn field(immediate: u64) -> Field {
     }
 }
 
-pub(crate) fn getreg(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+pub(crate) fn getreg(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     let field = field(op.k[1]);
-    let Some(value) = read(m, field.id) else {
-        return m.unsupported(op, page, "s_getreg_b32", "this hardware register");
-    };
+    let value = read(m, field.id);
     m.put32(op.dst, value >> field.offset & field.mask);
     Flow::Next
 }
 
-fn write(m: &mut Machine<'_>, op: &MicroOp, page: &Page, value: u32) -> Flow {
+/// Writes a field. Registers that a wave cannot write stay as they are, as the manuals say; the trap handler may
+/// write more of them.
+fn write(m: &mut Machine<'_>, op: &MicroOp, value: u32) {
     let field = field(op.k[1]);
     let merge = |old: u32| {
         let mask = field.mask << field.offset;
         old & !mask | value << field.offset & mask
     };
     let gfx9 = m.is_gfx9();
+    let gfx12 = m.arch().is_gfx12_plus();
     match field.id {
         MODE => {
             let mode = merge(m.wave.mode);
             m.wave.set_mode(mode);
         }
-        TRAPSTS => m.wave.trap_status = merge(m.wave.trap_status),
-        // SCC and friends are read-only through this register outside a trap handler.
-        STATUS => {}
+        TRAPSTS if !gfx12 => m.wave.trap_status = merge(m.wave.trap_status),
+        EXCP_FLAG_PRIV if gfx12 => m.wave.trap_status = merge(m.wave.trap_status),
+        STATUS if !gfx12 && m.wave.privileged => {
+            let scc = merge(status(m)) & 1 != 0;
+            m.set_scc(scc);
+        }
+        STATE_PRIV if gfx12 && m.wave.privileged => {
+            let scc = merge(state_priv(m)) >> 9 & 1 != 0;
+            m.set_scc(scc);
+        }
         FLAT_SCR_LO if !gfx9 => m.wave.s[FLAT_SCRATCH] = merge(m.wave.s[FLAT_SCRATCH]),
         FLAT_SCR_HI if !gfx9 => m.wave.s[FLAT_SCRATCH + 1] = merge(m.wave.s[FLAT_SCRATCH + 1]),
         REG_XNACK_MASK if !gfx9 => m.wave.s[XNACK_MASK] = merge(m.wave.s[XNACK_MASK]),
-        _ => return m.unsupported(op, page, "s_setreg_b32", "this hardware register"),
+        _ => {}
     }
+}
+
+pub(crate) fn setreg(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let value = m.s32(op, 0);
+    write(m, op, value);
     Flow::Next
 }
 
-pub(crate) fn setreg(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    let value = m.s32(op, 0);
-    write(m, op, page, value)
-}
-
 /// The value is the literal, which lowering puts in `k[0]`.
-pub(crate) fn setreg_imm(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    write(m, op, page, op.k[0] as u32)
+pub(crate) fn setreg_imm(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    write(m, op, op.k[0] as u32);
+    Flow::Next
 }
 
 /// FLAT_SCRATCH: the address of the wave's private memory.

@@ -11,11 +11,15 @@ use crate::isa::{Dir, Format, Inst, Mods, Op, Type};
 
 fn function(op: Op) -> Option<OpFn> {
     Some(match op {
-        Op::v_nop => nothing,
+        Op::v_nop | Op::v_clrexcp | Op::v_pipeflush | Op::v_mfma_ld_scale_b32 => nothing,
         Op::v_readlane_b32 => readlane,
         Op::v_readfirstlane_b32 => readfirstlane,
         Op::v_writelane_b32 => writelane,
         Op::v_swap_b32 => swap,
+        Op::v_swap_b16 => swap_halves,
+        Op::v_swaprel_b32 => swaprel,
+        Op::v_permlane16_swap_b32 => permlane_swap::<16>,
+        Op::v_permlane32_swap_b32 => permlane_swap::<32>,
         Op::v_permlane16_b32 => permlane16::<false>,
         Op::v_permlanex16_b32 => permlane16::<true>,
         Op::v_permlane64_b32 => permlane64,
@@ -36,10 +40,6 @@ fn moves(op: Op) -> bool {
         op,
         Op::v_accvgpr_read_b32 | Op::v_accvgpr_write_b32 | Op::v_accvgpr_mov_b32
     )
-}
-
-pub(crate) fn supported(op: Op) -> bool {
-    function(op).is_some() || moves(op)
 }
 
 /// Lowers the instructions of this file; `None` for all others.
@@ -151,13 +151,107 @@ fn writelane(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
 
 fn swap(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     let exec = m.wave.exec();
-    let second = row(m, op, 0);
-    let mut first = [0; 64];
-    if let Some(row) = m.wave.rows.row(op.dst - VGPR) {
-        first[..row.len()].copy_from_slice(row);
-    }
+    let (first, second) = (register(m, op.dst), row(m, op, 0));
     write(m, op.dst, &second, exec);
     write(m, op.src[0], &first, exec);
+    Flow::Next
+}
+
+/// Exchanges halves of two registers: bit 3 of op_sel says which half of the first, bit 0 of the second.
+fn swap_halves(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let exec = m.wave.exec();
+    let shift = |bit: u8| u32::from(op.flags >> bit & 1) * 16;
+    let (at_first, at_second) = (shift(3), shift(0));
+    let (mut first, mut second) = (register(m, op.dst), row(m, op, 0));
+    if op.dst == op.src[0] {
+        // The two halves of one register, or nothing.
+        if at_first != at_second {
+            first.iter_mut().for_each(|x| *x = x.rotate_left(16));
+            write(m, op.dst, &first, exec);
+        }
+        return Flow::Next;
+    }
+    for (x, y) in first.iter_mut().zip(&mut second) {
+        let (a, b) = (*x >> at_first & 0xffff, *y >> at_second & 0xffff);
+        *x = *x & !(0xffff << at_first) | b << at_first;
+        *y = *y & !(0xffff << at_second) | a << at_second;
+    }
+    write(m, op.dst, &first, exec);
+    write(m, op.src[0], &second, exec);
+    Flow::Next
+}
+
+/// The lanes of a vector register.
+fn register(m: &Machine<'_>, number: u16) -> [u32; 64] {
+    let mut copy = [0; 64];
+    if let Some(row) = m.wave.rows.row(number - VGPR) {
+        copy[..row.len()].copy_from_slice(row);
+    }
+    copy
+}
+
+/// Exchanges two registers whose numbers are relative to M0.
+fn swaprel(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let by = m.wave.s[M0];
+    let allocated = u32::from(m.wave.rows.vgprs());
+    let first = u32::from(op.dst - VGPR) + (by >> 16 & 0x3ff);
+    let second = u32::from(op.src[0].saturating_sub(VGPR)) + (by & 0x3ff);
+    if let Some(number) = [first, second].into_iter().find(|&n| n >= allocated) {
+        let kind = super::fault::FaultKind::Register {
+            file: 'v',
+            number,
+            allocated,
+        };
+        return m.fault(op, page, kind);
+    }
+    let exec = m.wave.exec();
+    let (first, second) = (VGPR + first as u16, VGPR + second as u16);
+    let (a, b) = (register(m, first), register(m, second));
+    write(m, first, &b, exec);
+    write(m, second, &a, exec);
+    Flow::Next
+}
+
+/// Exchanges the odd rows of `N` lanes of the first register with the even rows of the second. Bit 0 of op_sel is FI, bit 1
+/// BOUND_CTRL, as for data-parallel permutations.
+fn permlane_swap<const N: usize>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let exec = m.wave.exec();
+    let (old_first, old_second) = (register(m, op.dst), row(m, op, 0));
+    let (mut first, mut second) = (old_first, old_second);
+    let (mut write_first, mut write_second) = (0, 0);
+    let (fetch_inactive, zero) = (op.flags & 1 != 0, op.flags & 2 != 0);
+    for lane in (0..m.wave.lanes as usize).filter(|lane| lane / N % 2 == 0) {
+        let other = (lane + N) & 63;
+        let exchange = |to: usize, from: usize, slot: &mut u32, value: u32, mask: &mut u64| {
+            if exec >> to & 1 == 0 {
+                return;
+            }
+            if fetch_inactive || exec >> from & 1 != 0 {
+                *slot = value;
+            } else if zero {
+                *slot = 0;
+            } else {
+                return;
+            }
+            *mask |= 1 << to;
+        };
+        exchange(
+            other,
+            lane,
+            &mut first[other],
+            old_second[lane],
+            &mut write_first,
+        );
+        exchange(
+            lane,
+            other,
+            &mut second[lane],
+            old_first[other],
+            &mut write_second,
+        );
+    }
+    write(m, op.dst, &first, write_first);
+    write(m, op.src[0], &second, write_second);
     Flow::Next
 }
 

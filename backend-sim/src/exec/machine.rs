@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 
+use super::barrier::Barriers;
 use super::code::{PAGE, Page, first_dwords};
 use super::context::{Apertures, Clock, Place};
 use super::fault::{Fault, FaultKind};
@@ -9,6 +10,7 @@ use super::microop::{CONST, Flow, MicroOp};
 use super::rows::Temps;
 use super::run::Exit;
 use super::scalars::SCC;
+use super::shared::Shared;
 use super::tlb::Tlb;
 use super::wave::Wave;
 use crate::isa::Arch;
@@ -24,6 +26,8 @@ pub(crate) struct Machine<'m> {
     pub(crate) clock: &'m dyn Clock,
     pub(crate) apertures: Apertures,
     pub(crate) place: Place,
+    pub(crate) shared: &'m Shared,
+    pub(crate) barriers: &'m mut Barriers,
     /// Where [`Flow::Jump`] goes.
     pub(crate) target: u64,
     /// Why [`Flow::Stop`] stops.

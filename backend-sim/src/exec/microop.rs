@@ -18,6 +18,8 @@ pub(crate) enum Flow {
     /// Leave with `Machine::exit`; the program counter moves past the instruction unless the
     /// exit is a fault.
     Stop,
+    /// Leave, to execute the instruction again: what it waits for has not come yet.
+    Again,
     /// The slot is not decoded yet.
     Decode,
     /// Vector register indexing was switched on: go on with the next instruction, the slow way.

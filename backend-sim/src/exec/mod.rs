@@ -7,7 +7,7 @@
 //! - `lower`: from a decoded instruction to a micro-op: a function and its operands in a cache line;
 //! - `run`: the loop over micro-ops;
 //! - `salu`, `smem`: scalar instructions;
-//! - `vector`, with `modifiers`, `dpp`, `lane`, `matrix` and the handlers of [`valu`]: vector instructions;
+//! - `vector`, with `modifiers`, `dpp`, `lane`, `matrix`, `scaled` and the handlers of [`valu`]: vector instructions;
 //! - `flat`, `ds`, `buffer`, on top of `fast`, `access` and `tlb`: memory instructions.
 //!
 //! A tier that compiles code would stand beside `code` and `run`: it needs the same [`Wave`],
@@ -15,16 +15,23 @@
 
 mod access;
 mod atomic;
+mod barrier;
 mod buffer;
 mod code;
 mod context;
+mod coverage;
+mod crossbar;
+mod descriptor;
 mod dpp;
 mod ds;
 mod dual;
 mod fast;
 mod fault;
 mod flat;
+mod format;
+mod gds;
 mod hwreg;
+mod image;
 mod lane;
 mod leveled;
 mod lower;
@@ -32,23 +39,31 @@ mod machine;
 mod matrix;
 mod microop;
 mod modifiers;
+mod private;
 mod rows;
 mod run;
 mod salu;
 mod scalars;
+mod scaled;
+mod shared;
 mod smem;
 #[cfg(test)]
 mod tests;
 mod tlb;
 mod trace;
+mod transpose;
+mod trap;
 pub mod valu;
 mod vector;
 mod wave;
 
+pub use barrier::Barriers;
 pub use code::CodeCache;
 pub use context::{Apertures, Clock, Context, Place, Worker};
+pub use coverage::{Coverage, Encoding, Status, coverage, status};
 pub use fault::{Fault, FaultKind};
-pub use lower::{check, supported};
+pub use lower::check;
 pub use run::{Exit, run, step};
+pub use shared::Shared;
 pub use trace::{TraceEvent, TraceHook, Tracer};
 pub use wave::{Wave, WaveConfig, WaveIds};

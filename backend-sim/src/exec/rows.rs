@@ -124,6 +124,7 @@ pub(crate) struct Temps {
     pub(crate) src: [[Row; WIDEST]; 3],
     pub(crate) dst: [Row; WIDEST],
     pub(crate) dst2: [Row; WIDEST],
+    pub(crate) matrix: super::matrix::Scratch,
 }
 
 impl Temps {
@@ -131,5 +132,6 @@ impl Temps {
         src: [[Row::ZERO; WIDEST]; 3],
         dst: [Row::ZERO; WIDEST],
         dst2: [Row::ZERO; WIDEST],
+        matrix: super::matrix::Scratch::ZERO,
     };
 }

@@ -9,6 +9,7 @@ use super::machine::{Machine, slot_in};
 use super::microop::{Flow, MicroOp, VGPR};
 use super::scalars::{M0, PRIVATE_BASE, PRIVATE_LIMIT, SHARED_BASE, SHARED_LIMIT};
 use super::trace::{self, Tracer};
+use super::trap;
 use super::wave::Wave;
 use crate::mem::{Access, MemoryView};
 
@@ -19,6 +20,8 @@ pub enum Exit {
     Ended,
     /// The wave waits for its work-group's other waves.
     Barrier,
+    /// The wave waits for something that other waves do, and looks again whenever it is run.
+    Waiting,
     /// s_sleep: others should run for about so many cycles.
     Sleeping {
         /// Cycles.
@@ -60,17 +63,43 @@ pub fn run(wave: &mut Wave, cx: &mut Context<'_>, budget: u64) -> Exit {
         clock: cx.clock,
         apertures,
         place: cx.place,
+        shared: cx.shared,
+        barriers: &mut *cx.barriers,
         target: 0,
         exit: None,
     };
-    if cx.trace.is_none() && machine.wave.gpr_index.is_none() {
+    if machine.wave.halted {
+        let (pc, wave) = (machine.wave.pc, machine.wave.ids);
+        let kind = FaultKind::Halted;
+        return Exit::Fault(Box::new(Fault { pc, wave, kind }));
+    }
+    loop {
+        let exit = until_exit(&mut machine, cx.code, budget, cx.trace.as_deref_mut());
+        match exit {
+            Exit::Fault(fault) if trap::take(&mut machine, &fault) => {}
+            exit => return exit,
+        }
+    }
+}
+
+fn until_exit(
+    machine: &mut Machine<'_>,
+    code: &mut CodeCache,
+    budget: u64,
+    tracer: Option<&mut Tracer<'_>>,
+) -> Exit {
+    if tracer.is_none() && !needs_care(machine.wave) {
         // Vector register indexing is rare; the loop that knows it takes over.
-        if let Ok(exit) = steps::<false>(&mut machine, cx.code, budget, None) {
+        if let Ok(exit) = steps::<false>(machine, code, budget, None) {
             return exit;
         }
     }
-    let tracer = cx.trace.as_deref_mut();
-    steps::<true>(&mut machine, cx.code, budget, tracer).unwrap_or(Exit::Budget)
+    steps::<true>(machine, code, budget, tracer).unwrap_or(Exit::Budget)
+}
+
+/// Whether only the slow loop knows what vector instructions do now.
+fn needs_care(wave: &Wave) -> bool {
+    wave.gpr_index.is_some() || wave.skips_vectors
 }
 
 /// Executes one instruction.
@@ -121,7 +150,9 @@ fn steps<const SLOW: bool>(
                 break 'pages register_fault(m.wave, va, op.need);
             }
             count += 1;
-            let flow = if SLOW && m.wave.gpr_index.is_some() && op.handler.is_some() {
+            let flow = if SLOW && m.wave.skips_vectors && is_vector(page, op) {
+                Flow::Next
+            } else if SLOW && m.wave.gpr_index.is_some() && op.handler.is_some() {
                 match indexed(m.wave, op) {
                     // SAFETY: as below; `indexed` checked the registers.
                     Ok(op) => unsafe { (op.run)(m, &op, page) },
@@ -180,6 +211,11 @@ fn steps<const SLOW: bool>(
                         _ => pc += u64::from(op.len) * 4,
                     }
                     break 'pages exit;
+                }
+                Flow::Again => {
+                    count -= 1;
+                    pc = page.va + slot as u64 * 4;
+                    break 'pages m.exit.take().unwrap_or(Exit::Waiting);
                 }
                 Flow::Decode => {
                     count -= 1;
@@ -241,6 +277,18 @@ fn indexed(wave: &Wave, op: &MicroOp) -> Result<MicroOp, u32> {
         }
     }
     Ok(op)
+}
+
+/// Whether an instruction, decoded already, is one that s_setvskip skips.
+fn is_vector(page: &super::code::Page, op: &MicroOp) -> bool {
+    let scalar = page
+        .words(usize::from(op.slot))
+        .first()
+        .is_some_and(|&word| {
+            // The encodings of gfx9, which alone skips: SOP2, SOPK, SOP1, SOPC and SOPP, and scalar memory.
+            word >> 30 == 0b10 || word >> 26 == 0b110000
+        });
+    op.len > 0 && !scalar
 }
 
 #[cold]

@@ -32,6 +32,8 @@ pub(crate) const PRIVATE_LIMIT: usize = 198;
 /// VCCZ and EXECZ as source operands: computed at the read.
 pub(crate) const VCCZ: usize = 202;
 pub(crate) const EXECZ: usize = 203;
+/// A dword of LDS at M0, likewise.
+pub(crate) const LDS_DIRECT: usize = 204;
 /// Where writes to the null register go (a pair, or more for wide loads).
 pub(crate) const TRASH: usize = 208;
 

@@ -1,7 +1,10 @@
 //! A wavefront: a resumable machine of scalars, vector rows and a program counter.
 
+use alloc::boxed::Box;
 use core::fmt;
 
+use super::barrier::Seen;
+use super::fault::Fault;
 use super::rows::RowFile;
 use super::scalars::{EXEC, M0, SCALARS, SCC, VCC};
 use super::valu::FloatMode;
@@ -67,6 +70,17 @@ pub struct Wave {
     /// Vector register indexing of GFX9, when it is on: which of sources 0 to 2 (bits 0 to 2) and
     /// the destination (bit 3) are relative to M0.
     pub(crate) gpr_index: Option<u8>,
+    /// In the trap handler.
+    pub(crate) privileged: bool,
+    /// What brought the wave to the trap handler.
+    pub(crate) trouble: Option<Box<Fault>>,
+    /// Never goes on.
+    pub(crate) halted: bool,
+    /// Waits for a resource of global wave sync: how often that had let waves go.
+    pub(crate) gws: Option<u32>,
+    /// Vector instructions are skipped (s_setvskip).
+    pub(crate) skips_vectors: bool,
+    pub(crate) barriers: Seen,
 }
 
 impl Wave {
@@ -94,6 +108,12 @@ impl Wave {
             retired: 0,
             ended: false,
             gpr_index: None,
+            privileged: false,
+            trouble: None,
+            halted: false,
+            gws: None,
+            skips_vectors: false,
+            barriers: Seen::default(),
         };
         wave.reset(config);
         wave
@@ -122,6 +142,12 @@ impl Wave {
         self.retired = 0;
         self.ended = false;
         self.gpr_index = None;
+        self.privileged = false;
+        self.trouble = None;
+        self.halted = false;
+        self.gws = None;
+        self.skips_vectors = false;
+        self.barriers = Seen::default();
         self.set_mode(config.mode);
         self.set_exec(self.lane_mask());
     }
@@ -261,6 +287,16 @@ impl Wave {
     /// Whether s_endpgm has run.
     pub fn ended(&self) -> bool {
         self.ended
+    }
+
+    /// The named barrier that the wave has joined; zero if none.
+    pub fn joined_barrier(&self) -> u8 {
+        self.barriers.joined
+    }
+
+    /// Lets a wave that has ended go on, from wherever its program counter is set to.
+    pub fn restart(&mut self) {
+        self.ended = false;
     }
 
     /// EXEC as a row of lane masks, expanded when it is not the one expanded last.

@@ -66,6 +66,7 @@ pub fn generate(arch: Arch, op: Op, rng: &mut Rng) -> Option<Inst> {
         mods: Mods::default(),
         // The literal of fmamk and its kin leaves no room for another.
         scalar: row.has(Field::Literal).then_some(Operand::Literal(0)),
+        scattered: false,
     };
     make.modifiers();
     let mut operands = [Operand::None; 8];
@@ -105,6 +106,7 @@ pub fn generate_dual(arch: Arch, rng: &mut Rng) -> Option<Inst> {
             rng: &mut *rng,
             mods: Mods::default(),
             scalar: None,
+            scattered: false,
         };
         for (slot, desc) in operands[first..].iter_mut().zip(op.row().operands()) {
             *slot = match make.operand(desc) {
@@ -139,6 +141,8 @@ struct Maker<'a> {
     mods: Mods,
     /// The scalar source that a vector instruction already has: it may have one.
     scalar: Option<Operand>,
+    /// An image instruction that names its address registers one by one.
+    scattered: bool,
 }
 
 impl Maker<'_> {
@@ -165,6 +169,7 @@ impl Maker<'_> {
             }
             Format::Flat | Format::Global | Format::Scratch => self.flat(),
             Format::Mubuf | Format::Mtbuf => self.buffer(),
+            Format::Mimg => self.image(),
             _ => {}
         }
     }
@@ -206,9 +211,6 @@ impl Maker<'_> {
                 self.mods.abs = self.some_bits(signed & 3);
             }
         }
-        if self.row.flags.has(Flags::TRUE16) {
-            self.mods.op_sel = self.rng.next_u32() as u8 & 8;
-        }
     }
 
     fn vop3(&mut self) {
@@ -217,13 +219,19 @@ impl Maker<'_> {
         let vop3b = self.row.format != Format::Vopc && self.row.has(Field::MaskDst);
         if !vop3b {
             self.mods.abs = self.some_bits(signed);
-            self.mods.op_sel = if self.selects_halves() {
-                self.some_bits(self.row.half_operands())
-            } else {
-                0
-            };
+            self.mods.op_sel = self.some_bits(self.selectable());
         }
-        if self.float_result() && !self.row.mnemonic.starts_with("v_dot2") {
+        if self.row.op.is_bitop3() {
+            self.mods.bitop3 = self.rng.next_u32() as u8;
+        }
+        let converts = ["v_cvt_scalef32", "v_cvt_sr_"]
+            .iter()
+            .any(|name| self.row.mnemonic.starts_with(name));
+        if converts {
+            let whole = self.row.mnemonic.contains("pk32") || self.row.mnemonic.contains("pk16");
+            self.mods.neg = if whole { 0 } else { self.mods.neg };
+            self.mods.abs = if whole { 0 } else { self.mods.abs };
+        } else if self.float_result() && !self.row.mnemonic.starts_with("v_dot2") {
             self.mods.clamp = self.rng.one_in(4);
             self.mods.omod = if self.rng.one_in(4) {
                 self.rng.below(4) as u8
@@ -236,19 +244,18 @@ impl Maker<'_> {
         }
     }
 
-    /// Where compilers use OP_SEL of VOP3: operations on 16-bit numbers that are VOP3 everywhere.
-    fn selects_halves(&self) -> bool {
-        let three = self.row.has(Field::Src2);
-        let legacy = self.row.mnemonic.contains("_legacy_");
-        // LLVM 19 takes these for whole-register operations.
-        let unknown = matches!(
-            self.row.op,
-            Op::v_cndmask_b16 | Op::v_minmax_f16 | Op::v_maxmin_f16
-        );
-        self.row.format == Format::Vop3
-            && !legacy
-            && !unknown
-            && (three || self.row.mnemonic.contains("pk") || self.row.op == Op::v_add_i16)
+    /// The bits of OP_SEL that compilers use. Before gfx11 that is those of operations on 16-bit numbers that are VOP3
+    /// everywhere.
+    fn selectable(&self) -> u8 {
+        let row = self.row;
+        let halves = row.half_operands() != 0;
+        let old = row.format != Format::Vop3
+            || !(row.has(Field::Src2) || row.mnemonic.contains("pk") || row.op == Op::v_add_i16);
+        match row.op {
+            _ if halves && old && !self.arch.is_gfx11_plus() => 0,
+            _ if halves => row.selectable(self.arch) & row.half_operands(),
+            _ => row.selectable(self.arch) & !row.packed_halves(),
+        }
     }
 
     fn vop3p(&mut self) {
@@ -257,6 +264,15 @@ impl Maker<'_> {
                 self.mods.cbsz = self.some_bits(7);
                 self.mods.abid = self.some_bits(15);
                 self.mods.blgp = self.some_bits(7);
+            }
+            if self.row.op.is_f8f6f4() {
+                self.mods.cbsz = self.rng.below(5) as u8;
+                self.mods.blgp = self.rng.below(5) as u8;
+                self.mods.abid = 0;
+            }
+            if self.row.has(Field::Scale) {
+                self.mods.op_sel = self.some_bits(3);
+                self.mods.op_sel_hi = self.some_bits(3);
             }
             return;
         }
@@ -267,9 +283,13 @@ impl Maker<'_> {
             .filter(|o| is_source(o.field))
             .count();
         let all = (1u8 << sources) - 1;
-        let matrix = self.row.mnemonic.starts_with("v_wmma");
+        let matrix = self.is_wave_matrix();
         self.mods.op_sel_hi = all;
-        if !matrix {
+        if self.row.mnemonic.starts_with("v_swmmac") {
+            self.mods.op_sel = self.some_bits(1);
+            // The third source counts, as an index.
+            self.mods.op_sel_hi = 7;
+        } else if !matrix && !self.row.is_byte_dot() {
             self.mods.op_sel = self.some_bits(all);
             self.mods.op_sel_hi ^= self.some_bits(all);
         }
@@ -282,9 +302,20 @@ impl Maker<'_> {
             self.mods.neg = self.some_bits(all);
             self.mods.neg_hi = self.some_bits(all);
         }
+        if matrix && self.row.mnemonic.contains("_iu") {
+            self.mods.neg = self.some_bits(3);
+            self.mods.clamp = self.rng.one_in(4);
+        }
         if self.rng.one_in(4) && self.row.has_dpp(self.arch, self.format) {
             self.mods.dpp = Some(self.dpp());
         }
+    }
+
+    /// WMMA and SWMMAC.
+    fn is_wave_matrix(&self) -> bool {
+        ["v_wmma", "v_swmmac"]
+            .iter()
+            .any(|name| self.row.mnemonic.starts_with(name))
     }
 
     fn cache(&mut self, atomic: bool) {
@@ -325,6 +356,32 @@ impl Maker<'_> {
         }
     }
 
+    fn image(&mut self) {
+        let gfx10 = self.arch.is_gfx10_plus();
+        let name = self.row.mnemonic;
+        let atomic = name.contains("_atomic_");
+        let packed = name.contains("_pck");
+        self.cache(atomic);
+        if atomic && self.rng.one_in(2) {
+            self.mods.cache.0 |= Cache::GLC;
+        }
+        let image = &mut self.mods.image;
+        image.dmask = match (atomic, name.contains("cmpswap")) {
+            (true, true) => [3, 15][self.rng.below(2) as usize],
+            (true, false) => [1, 3][self.rng.below(2) as usize],
+            _ => 1 + self.rng.below(15) as u8,
+        };
+        if gfx10 {
+            // No multisampled ones.
+            image.dim = Some(self.rng.below(6) as u8);
+        } else {
+            image.da = self.rng.one_in(4);
+        }
+        image.unorm = !self.arch.is_gfx12_plus() && self.rng.one_in(2);
+        image.a16 = gfx10 && self.rng.one_in(4);
+        image.d16 = !atomic && !packed && !name.contains("resinfo") && self.rng.one_in(4);
+    }
+
     fn buffer(&mut self) {
         self.mods.offset = self.rng.below(4096) as i32;
         self.mods.offen = self.rng.one_in(2);
@@ -332,6 +389,21 @@ impl Maker<'_> {
         self.cache(self.row.mnemonic.contains("_atomic_"));
         if self.format == Format::Mtbuf {
             self.mods.fmt = self.rng.below(128) as u8;
+        }
+        match self.row.op {
+            Op::buffer_store_lds_dword => {
+                self.mods.lds = true;
+                (self.mods.offen, self.mods.idxen) = (false, false);
+            }
+            Op::buffer_load_ubyte
+            | Op::buffer_load_sbyte
+            | Op::buffer_load_ushort
+            | Op::buffer_load_sshort
+            | Op::buffer_load_dword
+            | Op::buffer_load_format_x => {
+                self.mods.lds = !self.arch.is_gfx11_plus() && self.rng.one_in(8);
+            }
+            _ => {}
         }
     }
 
@@ -427,6 +499,10 @@ impl Maker<'_> {
         match desc.field {
             Field::Dst | Field::Data if self.format == Format::Smem => self.sgpr(desc.ty),
             Field::Dst if !vector && is_scalar(self.format) => self.scalar_destination(desc.ty),
+            Field::Dst | Field::Data if self.format == Format::Mimg => {
+                self.vgpr(super::image::registers(self.mods.image.data_dwords()))
+            }
+            Field::Dst if self.mods.lds => Operand::None,
             Field::Dst | Field::Data | Field::Data1 => self.vgpr(desc.ty),
             Field::ScalarDst => self.scalar_destination(desc.ty),
             Field::AccDst | Field::AccSrc0 => Operand::Acc(self.rng.below(256) as u8),
@@ -434,12 +510,9 @@ impl Maker<'_> {
             Field::Src0 | Field::Src1 | Field::Src2 if vector => self.vector_source(desc),
             Field::Src0 | Field::Src1 | Field::Src2 => self.scalar_source(desc.ty),
             Field::Literal => Operand::Literal(self.literal()),
+            Field::Imm(ImmKind::Offset) => Operand::None,
             Field::Imm(kind) => self.immediate(kind),
-            Field::Base | Field::Rsrc => self.sgpr(if desc.field == Field::Rsrc {
-                Type::B128
-            } else {
-                desc.ty
-            }),
+            Field::Base | Field::Rsrc => self.sgpr(desc.ty),
             Field::Soffset if self.format == Format::Smem => {
                 if self.mods.soffset_en || self.rng.one_in(2) {
                     if !self.mods.soffset_en && self.arch.is_gfx9() {
@@ -465,7 +538,23 @@ impl Maker<'_> {
                     _ => self.vgpr(Type::B32),
                 }
             }
+            Field::Addr if self.format == Format::Mimg => {
+                let count = self.mods.image.address_dwords(self.row.op);
+                let often = self.arch.is_gfx12_plus() || self.rng.one_in(2);
+                self.scattered = self.arch.is_gfx10_plus() && count > 1 && often;
+                let count = if self.scattered { 1 } else { count };
+                self.vgpr(super::image::registers(count))
+            }
+            Field::Nsa(n) => {
+                let count = self.mods.image.address_dwords(self.row.op);
+                if self.scattered && usize::from(n) < count {
+                    self.vgpr(Type::B32)
+                } else {
+                    Operand::None
+                }
+            }
             Field::Addr => self.vgpr(desc.ty),
+            Field::Scale => self.vgpr(Type::B32),
             Field::Ret if self.mods.cache.glc() => self.vgpr(desc.ty),
             Field::Ret => Operand::None,
         }
@@ -474,6 +563,20 @@ impl Maker<'_> {
     /// Makes operands agree with each other where the encoding wants it.
     fn fix_up(&mut self, operands: &mut [Operand; 8]) {
         let row = self.row;
+        if self.format.is_vop() && self.format != Format::Vop3 {
+            // Which half of a register is part of its number.
+            for (operand, desc) in operands.iter().zip(row.operands()) {
+                let bit = match desc.field {
+                    Field::Dst => 8,
+                    Field::Src0 => 1,
+                    Field::Src1 => 2,
+                    _ => 0,
+                };
+                if matches!(operand, Operand::Vgpr(_)) && self.rng.one_in(2) {
+                    self.mods.op_sel |= bit & row.short_halves(self.arch);
+                }
+            }
+        }
         if self.format == Format::Scratch {
             // One address register, or on gfx942 and gfx11 any combination.
             let both = self.arch.is_gfx942_plus() || self.arch.is_gfx11_plus();
@@ -565,14 +668,15 @@ impl Maker<'_> {
 
     fn vector_source(&mut self, desc: &OperandDesc) -> Operand {
         let ty = desc.ty;
-        let matrix = self.row.flags.has(Flags::MATRIX) || self.row.mnemonic.starts_with("v_wmma");
+        let matrix = self.row.flags.has(Flags::MATRIX)
+            || self.is_wave_matrix()
+            || self.row.mnemonic.starts_with("v_cvt_scalef32") && desc.ty.dwords(Lanes::W64) > 2;
         let short = !matches!(self.format, Format::Vop3 | Format::Vop3p);
         let sdwa = self.mods.sdwa.is_some();
         let must_be_vgpr = desc.dir == super::Dir::ReadWrite
             || matrix
             || short && desc.field == Field::Src1 && !sdwa
-            || self.mods.dpp.is_some() && desc.field == Field::Src0
-            || self.row.flags.has(Flags::TRUE16);
+            || self.mods.dpp.is_some() && desc.field == Field::Src0;
         // Lane numbers and lane values of the scalar file.
         let must_be_scalar = match self.row.op {
             Op::v_readlane_b32 => desc.field == Field::Src1,

@@ -1,5 +1,6 @@
 //! A decoded instruction.
 
+use super::image::{Image, registers};
 use super::{Field, Lanes, Op, Operand, Type};
 
 /// One decoded instruction: what it does, on which operands, with which modifiers.
@@ -11,7 +12,8 @@ pub struct Inst {
     pub op_y: Option<Op>,
     /// The encoding that the instruction was found in.
     pub format: Format,
-    /// Length in bytes: 4, 8 or 12, with the literal, DPP or SDWA dword if there is one.
+    /// Length in bytes: 4, 8, 12 or 16, with the literal, DPP or SDWA dword if there is one, or the scales of a matrix
+    /// operation.
     pub len: u8,
     /// Operands in assembly order, described one by one by `op.row().operands()`.
     /// VOPD: the X half in 0..4, the Y half in 4..8.
@@ -39,6 +41,11 @@ impl Inst {
                 Type::B64
             }
             (Format::Mubuf | Format::Mtbuf, Field::Addr) if self.mods.addr64 => Type::U64,
+            (Format::Mimg, Field::Dst | Field::Data) => {
+                registers(self.mods.image.data_dwords() + usize::from(self.mods.tfe))
+            }
+            (Format::Mimg, Field::Addr) if self.is_scattered() => Type::U32,
+            (Format::Mimg, Field::Addr) => registers(self.mods.image.address_dwords(self.op)),
             // The texture fault flag takes one register more.
             (Format::Mubuf | Format::Mtbuf, Field::Dst | Field::Data) if self.mods.tfe => {
                 match desc.ty.dwords(Lanes::W64) {
@@ -48,13 +55,32 @@ impl Inst {
                     _ => Type::B160,
                 }
             }
+            // Formats of A and B choose how many registers their elements take.
+            (Format::Vop3p, Field::Src0) if self.op.is_f8f6f4() => narrow_matrix(self.mods.cbsz),
+            (Format::Vop3p, Field::Src1) if self.op.is_f8f6f4() => narrow_matrix(self.mods.blgp),
             _ => desc.ty,
         }
+    }
+
+    /// Whether an image instruction names its address registers one by one.
+    pub(super) fn is_scattered(&self) -> bool {
+        let mut operands = self.operands.iter().zip(self.op.row().operands());
+        operands
+            .any(|(operand, desc)| matches!(desc.field, Field::Nsa(_)) && *operand != Operand::None)
     }
 
     fn has_saddr(&self) -> bool {
         let mut operands = self.operands.iter().zip(self.op.row().operands());
         operands.any(|(operand, desc)| desc.field == Field::Saddr && *operand != Operand::None)
+    }
+}
+
+/// 32 elements a lane of the format that CBSZ or BLGP names: FP8, BF8, FP6, BF6, FP4. The codes beyond name none.
+const fn narrow_matrix(format: u8) -> Type {
+    match format {
+        2 | 3 => Type::B192,
+        4 => Type::B128,
+        _ => Type::B256,
     }
 }
 
@@ -98,11 +124,21 @@ pub enum Format {
     Mubuf,
     /// Typed buffer memory.
     Mtbuf,
+    /// Images.
+    Mimg,
 }
 
 impl Format {
+    /// Whether it is one of the vector ALU encodings with up to three sources, VOP3P apart.
+    pub(super) const fn is_vop(self) -> bool {
+        matches!(
+            self,
+            Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3
+        )
+    }
+
     /// The formats that have a list of instructions, in its order. VOPD pairs instructions of other lists.
-    pub const LISTS: [Format; 17] = [
+    pub const LISTS: [Format; 18] = [
         Format::Sop1,
         Format::Sop2,
         Format::Sopk,
@@ -120,6 +156,7 @@ impl Format {
         Format::Scratch,
         Format::Mubuf,
         Format::Mtbuf,
+        Format::Mimg,
     ];
 }
 
@@ -158,6 +195,8 @@ pub struct Mods {
     pub addr64: bool,
     /// DS: global data share.
     pub gds: bool,
+    /// Images.
+    pub image: Image,
     /// Typed buffer: gfx9 dfmt in bits 0 to 3 and nfmt in bits 4 to 6; the 7-bit format since gfx10.
     pub fmt: u8,
     /// SMEM (gfx9): the offset is the sum of a register and a number.
@@ -168,6 +207,8 @@ pub struct Mods {
     pub abid: u8,
     /// Matrix operations: lane pattern of B (or negation, for double precision on gfx942).
     pub blgp: u8,
+    /// `v_bitop3`: the truth table, bit `4 * a + 2 * b + c`.
+    pub bitop3: u8,
     /// Data-parallel permutation of the first source.
     pub dpp: Option<Dpp>,
     /// Sub-dword addressing.

@@ -5,10 +5,11 @@
 //! - [`Arch`]: whose encoding is meant.
 
 mod arch;
-mod coverage;
+mod buffer_format;
 mod decode;
 mod encode;
 mod generate;
+mod image;
 mod inst;
 #[macro_use]
 mod list;
@@ -22,10 +23,12 @@ mod text;
 mod tests;
 
 pub use arch::{Arch, ArchSet, Column, Lanes};
-pub use coverage::{Coverage, coverage};
+pub use buffer_format::{BufferFormat, DataFormat, NumberFormat, buffer_format};
 pub use decode::{DecodeError, decode};
 pub use encode::{EncodeError, Encoded, encode};
 pub use generate::{Rng, generate, generate_dual};
+pub use image::Image;
+pub(crate) use image::has_level;
 pub use inst::{Cache, Dpp, DppCtrl, Format, Inst, Mods, Sdwa, Select, Unused};
 pub use op::Op;
 pub use operand::{InlineFloat, Operand};

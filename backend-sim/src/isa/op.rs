@@ -60,6 +60,22 @@ impl Op {
     pub fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
+
+    /// Whether it is one of gfx950's matrix operations on formats that the instruction names.
+    pub const fn is_f8f6f4(self) -> bool {
+        matches!(
+            self,
+            Op::v_mfma_f32_16x16x128_f8f6f4
+                | Op::v_mfma_f32_32x32x64_f8f6f4
+                | Op::v_mfma_scale_f32_16x16x128_f8f6f4
+                | Op::v_mfma_scale_f32_32x32x64_f8f6f4
+        )
+    }
+
+    /// Whether it is `v_bitop3`, which keeps its truth table where others keep modifiers.
+    pub(super) const fn is_bitop3(self) -> bool {
+        matches!(self, Op::v_bitop3_b16 | Op::v_bitop3_b32)
+    }
 }
 
 /// All rows, for building tables at compile time.

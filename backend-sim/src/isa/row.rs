@@ -36,8 +36,6 @@ pub struct Flags(u16);
 impl Flags {
     /// A VOP1 or VOP2 instruction without a VOP3 form.
     pub const SHORT_ONLY: Flags = Flags(1);
-    /// 16-bit operands select a register's half by the register number (gfx11 and later).
-    pub const TRUE16: Flags = Flags(2);
     /// DS with two offsets of 8 bits instead of one of 16.
     pub const TWO_OFFSETS: Flags = Flags(4);
     /// No DPP form, although its operands would allow one.
@@ -100,6 +98,8 @@ pub enum Field {
     AccSrc0,
     /// The literal of `fmamk` and its kin.
     Literal,
+    /// Matrix operations: a register of scales, in the prefix.
+    Scale,
     /// SIMM16 (or SDATA, for `s_atc_probe`), in the sense given.
     Imm(ImmKind),
     /// SMEM: SBASE.
@@ -116,8 +116,10 @@ pub enum Field {
     Ret,
     /// FLAT: SADDR.
     Saddr,
-    /// Buffers: SRSRC.
+    /// Buffers and images: SRSRC.
     Rsrc,
+    /// Images: a further address register (1 to 3), where they are named one by one.
+    Nsa(u8),
 }
 
 /// What an immediate field means, which is also how assembly writes it.
@@ -145,6 +147,8 @@ pub enum ImmKind {
     Delay,
     /// A code version.
     Version,
+    /// SMEM: the offset, where assembly writes it among the operands.
+    Offset,
 }
 
 /// What an operand holds: a number format and, with it, the width.
@@ -181,6 +185,10 @@ pub enum Type {
     PkB32,
     /// A matrix spread over the wave: eight registers in wave32, four in wave64.
     W256,
+    /// A matrix spread over the wave: four registers in wave32, two in wave64.
+    W128,
+    /// A matrix spread over the wave: two registers in wave32, one in wave64.
+    W64,
     /// A lane mask: 32 or 64 bits by wave size.
     Mask,
     /// An immediate.
@@ -193,6 +201,8 @@ impl Type {
         match self {
             Type::Mask => lanes as u8 / 32,
             Type::W256 => (256 / lanes as u16) as u8,
+            Type::W128 => 128 / lanes as u8,
+            Type::W64 => 64 / lanes as u8,
             Type::B16 | Type::U16 | Type::I16 | Type::F16 | Type::Bf16 => 1,
             Type::B32 | Type::U32 | Type::I32 | Type::F32 => 1,
             Type::PkU16 | Type::PkI16 | Type::PkF16 | Type::PkBf16 => 1,
@@ -362,6 +372,9 @@ impl Row {
     /// Sources whose sign the instruction can change (bit 0 is the first): the floating-point ones, and those
     /// of conditional moves.
     pub fn signed_sources(&self) -> u8 {
+        if self.op.is_bitop3() {
+            return 0;
+        }
         let selects = self
             .operands
             .last()
@@ -377,6 +390,68 @@ impl Row {
             .first()
             .is_some_and(|o| o.field == Field::Dst && o.ty.is_16());
         self.source_mask(Type::is_16) | (dst as u8) << 3
+    }
+
+    /// The operands (as [`Row::half_operands`] counts them) that a short encoding names half registers by: since gfx11
+    /// the top bit of their register numbers says which half.
+    pub(crate) fn short_halves(&self, arch: Arch) -> u8 {
+        if !arch.is_gfx11_plus() {
+            return 0;
+        }
+        self.half_operands()
+    }
+
+    /// The bits of OP_SEL that a VOP3 form has: 16-bit operands and results choose a half, some operations a byte. On
+    /// gfx9 the instructions that VOP3 shares with the 32-bit encodings have none.
+    pub(super) fn selectable(&self, arch: Arch) -> u8 {
+        match self.op {
+            // Here the bits say what becomes of inactive and out-of-range lanes.
+            Op::v_permlane16_b32 | Op::v_permlanex16_b32 => 3,
+            Op::v_permlane16_var_b32 | Op::v_permlanex16_var_b32 => 3,
+            Op::v_permlane16_swap_b32 | Op::v_permlane32_swap_b32 => 3,
+            Op::v_cvt_f32_fp8 | Op::v_cvt_f32_bf8 if arch.is_gfx12_plus() => 3,
+            Op::v_cvt_pk_fp8_f32 | Op::v_cvt_pk_bf8_f32 => 0xb,
+            Op::v_cvt_sr_fp8_f32 | Op::v_cvt_sr_bf8_f32 if arch.is_gfx12_plus() => 0xc,
+            Op::v_cvt_sr_fp8_f32 | Op::v_cvt_sr_bf8_f32 => 0xf,
+            Op::v_cvt_sr_f16_f32 | Op::v_cvt_sr_bf16_f32 => 0xb,
+            Op::v_ashr_pk_i8_i32 | Op::v_ashr_pk_u8_i32 => 0xf,
+            Op::v_cvt_pk_f16_f32 | Op::v_cvt_pk_bf16_f32 => 0,
+            _ if self.mnemonic.starts_with("v_cvt_scalef32") => {
+                let whole = self.mnemonic.contains("pk32") || self.mnemonic.contains("pk16");
+                match (whole, self.op_sel_sources()) {
+                    (true, _) => 0,
+                    (false, 2) => 0xb,
+                    (false, _) => 0xf,
+                }
+            }
+            _ if arch.is_gfx9()
+                && (self.format != Format::Vop3 || self.mnemonic.contains("_legacy_")) =>
+            {
+                0
+            }
+            _ => self.half_operands() | self.packed_halves(),
+        }
+    }
+
+    /// Whether it is a dot product of bytes or nibbles.
+    pub(super) fn is_byte_dot(&self) -> bool {
+        self.format == Format::Vop3p
+            && ["v_dot4_", "v_dot8_"]
+                .iter()
+                .any(|name| self.mnemonic.starts_with(name))
+    }
+
+    /// How many sources OP_SEL counts before the destination.
+    pub(super) fn op_sel_sources(&self) -> u8 {
+        let is_source = |field| matches!(field, Field::Src0 | Field::Src1 | Field::Src2);
+        match self.op {
+            // Two bits choose a byte of the result.
+            Op::v_cvt_sr_fp8_f32
+            | Op::v_cvt_sr_bf8_f32
+            | Op::v_cvt_scalef32_pk_fp4_f16
+            | Op::v_cvt_scalef32_pk_fp4_bf16 => 3,
+            _ => self.operands.iter().filter(|o| is_source(o.field)).count() as u8,
+        }
     }
 
     /// The destination (bit 3) of instructions that pack two halves, whose OP_SEL bit is stored but idle.
@@ -434,14 +509,19 @@ pub(super) mod field {
         am      Field::Src0,      ReadWrite;
         aacc    Field::AccSrc0,   Read;
         lit     Field::Literal,   Read;
+        scale   Field::Scale,     Read;
         base    Field::Base,      Read;
         soff    Field::Soffset,   Read;
         addr    Field::Addr,      Read;
+        am_addr Field::Addr,      ReadWrite;
         v       Field::Data,      Read;
         w       Field::Data1,     Read;
         ret     Field::Ret,       Write;
         saddr   Field::Saddr,     Read;
         rsrc    Field::Rsrc,      Read;
+        nsa1    Field::Nsa(1),    Read;
+        nsa2    Field::Nsa(2),    Read;
+        nsa3    Field::Nsa(3),    Read;
         hex     Field::Imm(ImmKind::Hex),      Read;
         dec     Field::Imm(ImmKind::Dec),      Read;
         opt     Field::Imm(ImmKind::Optional), Read;
@@ -453,5 +533,6 @@ pub(super) mod field {
         depctr  Field::Imm(ImmKind::Depctr),   Read;
         delay   Field::Imm(ImmKind::Delay),    Read;
         version Field::Imm(ImmKind::Version),  Read;
+        ioff    Field::Imm(ImmKind::Offset),   Read;
     }
 }

@@ -16,13 +16,15 @@ pub(super) struct Table {
     smem: [u16; 256],
     /// VOPC, VOP2, VOP1 and VOP3 in the ten bits of VOP3's opcode.
     vop: [u16; 1024],
-    vop3p: [u16; 128],
+    /// Beyond 128: the operations behind a prefix of scales.
+    vop3p: [u16; 256],
     ds: [u16; 256],
     flat: [u16; 256],
     global: [u16; 256],
     scratch: [u16; 256],
     mubuf: [u16; 256],
     mtbuf: [u16; 256],
+    mimg: [u16; 256],
 }
 
 static TABLES: [Table; Arch::ALL.len()] = {
@@ -68,13 +70,14 @@ impl Table {
             sopp: [NONE; 128],
             smem: [NONE; 256],
             vop: [NONE; 1024],
-            vop3p: [NONE; 128],
+            vop3p: [NONE; 256],
             ds: [NONE; 256],
             flat: [NONE; 256],
             global: [NONE; 256],
             scratch: [NONE; 256],
             mubuf: [NONE; 256],
             mtbuf: [NONE; 256],
+            mimg: [NONE; 256],
         }
     }
 
@@ -107,6 +110,7 @@ impl Table {
                     Format::Scratch => &mut table.scratch,
                     Format::Mubuf => &mut table.mubuf,
                     Format::Mtbuf => &mut table.mtbuf,
+                    Format::Mimg => &mut table.mimg,
                     Format::Vopd => panic!("VOPD has a list of its own"),
                 };
                 assert!(slots[opcode as usize] == NONE, "two rows claim one opcode");
@@ -137,6 +141,7 @@ pub(super) fn lookup(arch: Arch, format: Format, opcode: u32) -> Option<Op> {
         Format::Scratch => &table.scratch,
         Format::Mubuf => &table.mubuf,
         Format::Mtbuf => &table.mtbuf,
+        Format::Mimg => &table.mimg,
         Format::Vopd => return None,
     };
     let index = *slots.get(opcode as usize)?;

@@ -1,7 +1,7 @@
 //! What the scheduler asks of whatever executes waves.
 
 use crate::device::QueueCode;
-use crate::exec::TraceHook;
+use crate::exec::{Barriers, Shared, TraceHook};
 use crate::grid::IdRow;
 use crate::isa::Arch;
 use crate::mem::{MemoryFault, MemoryView};
@@ -40,6 +40,11 @@ pub(crate) struct RunContext<'a> {
     pub arch: Arch,
     pub clock: &'a dyn ShaderClock,
     pub compute_unit: u32,
+    /// The queue's doorbell, as trap handlers name it.
+    pub doorbell: u32,
+    pub shared: &'a Shared,
+    /// The work-group's.
+    pub barriers: &'a mut Barriers,
     /// Called after each instruction.
     pub trace: Option<&'a TraceHook>,
 }
@@ -56,6 +61,8 @@ pub(crate) trait ShaderClock {
 pub(crate) enum WaveExit {
     Ended,
     Barrier,
+    /// For something that other waves do: looks again when it is run.
+    Waiting,
     /// Others should run first.
     Sleeping,
     Message {
@@ -93,6 +100,12 @@ pub(crate) trait Executor: Send + 'static {
 
     /// Runs a wave until it stops or has executed about `budget` instructions.
     fn run(&mut self, wave: &mut Self::Wave, cx: RunContext<'_>, budget: u64) -> WaveExit;
+
+    /// The named barrier that a wave has joined; zero if none.
+    fn joined_barrier(wave: &Self::Wave) -> u8 {
+        let _ = wave;
+        0
+    }
 
     /// Instructions that a wave has executed.
     fn retired(wave: &Self::Wave) -> u64;

@@ -3,6 +3,7 @@
 use super::dispatch::Dispatch;
 use super::executor::{Executor, RunContext, ShaderClock, Trouble, WaveExit, WaveStart};
 use crate::device::System;
+use crate::exec::Barriers;
 use crate::grid::{LaneTable, START_SGPRS};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -12,6 +13,8 @@ use alloc::vec::Vec;
 enum State {
     Ready,
     Barrier,
+    /// For something that another wave of the group, or of the device, does.
+    Waiting,
     Ended,
 }
 
@@ -49,6 +52,7 @@ pub(crate) struct Group<W> {
     lds: Vec<Line>,
     lds_bytes: usize,
     scratch: Vec<u32>,
+    barriers: Barriers,
     compute_unit: u32,
 }
 
@@ -63,6 +67,7 @@ impl<W: Send> Group<W> {
             lds: Vec::new(),
             lds_bytes: 0,
             scratch: Vec::new(),
+            barriers: Barriers::new(0),
             compute_unit: 0,
         }
     }
@@ -118,6 +123,7 @@ impl<W: Send> Group<W> {
             put(&mut sgprs, *sgpr, id);
         }
         let waves = lanes.waves();
+        self.barriers = Barriers::new(waves);
         for wave in 0..waves {
             // First wave of the group in bit 31, waves of the group in bits 5-0.
             put(
@@ -177,8 +183,12 @@ impl<W: Send> Group<W> {
         let waves = &mut self.waves[..self.live];
         loop {
             let mut live = 0;
-            let mut waiting = 0;
+            let (mut waiting, mut polling) = (0, 0);
+            let before_round = *retired;
             for (number, slot) in waves.iter_mut().enumerate() {
+                if slot.state == State::Waiting {
+                    slot.state = State::Ready;
+                }
                 while slot.state == State::Ready {
                     let before = E::retired(&slot.wave);
                     let cx = RunContext {
@@ -188,12 +198,19 @@ impl<W: Send> Group<W> {
                         arch: dispatch.kernel.arch,
                         clock,
                         compute_unit: self.compute_unit,
+                        doorbell: dispatch.queue as u32,
+                        shared: &gpu.shared,
+                        barriers: &mut self.barriers,
                         trace: system.trace.as_deref(),
                     };
                     let exit = executor.run(&mut slot.wave, cx, budget());
                     *retired += E::retired(&slot.wave).wrapping_sub(before);
                     match exit {
-                        WaveExit::Ended => slot.state = State::Ended,
+                        WaveExit::Ended => {
+                            slot.state = State::Ended;
+                            self.barriers.leave(E::joined_barrier(&slot.wave));
+                        }
+                        WaveExit::Waiting => slot.state = State::Waiting,
                         WaveExit::Barrier => slot.state = State::Barrier,
                         WaveExit::Sleeping | WaveExit::Budget => break,
                         WaveExit::Message { message, payload } => {
@@ -213,11 +230,17 @@ impl<W: Send> Group<W> {
                 match slot.state {
                     State::Ready => live += 1,
                     State::Barrier => waiting += 1,
+                    State::Waiting => polling += 1,
                     State::Ended => {}
                 }
             }
-            if live > 0 {
+            // Those that wait for each other look again as long as some of them get on.
+            let stuck = *retired == before_round || *retired > TURN;
+            if live > 0 || polling > 0 && stuck {
                 return Turn::Yield;
+            }
+            if polling > 0 {
+                continue;
             }
             if waiting == 0 {
                 return Turn::Done;

@@ -15,10 +15,6 @@ use alloc::vec::Vec;
 
 /// Number of the first trap temporary among scalars.
 const TTMP0: usize = 108;
-/// Trap that debuggers use; without one it does nothing.
-const DEBUG_TRAP: u8 = 3;
-/// Bytes of s_trap.
-const TRAP_BYTES: u64 = 4;
 
 const APERTURES: Apertures = Apertures {
     shared: GROUP_APERTURE,
@@ -89,24 +85,26 @@ impl Executor for Interpreter {
             apertures: APERTURES,
             place: Place {
                 compute_unit: cx.compute_unit as u8,
+                doorbell: cx.doorbell,
                 ..Place::default()
             },
+            shared: cx.shared,
+            barriers: cx.barriers,
             trace: tracer.as_mut().map(|tracer| tracer as &mut Tracer<'_>),
         };
         match run(wave, &mut context, budget) {
             Exit::Ended => WaveExit::Ended,
             Exit::Barrier => WaveExit::Barrier,
+            Exit::Waiting => WaveExit::Waiting,
             Exit::Sleeping { .. } => WaveExit::Sleeping,
             Exit::Message { message, payload } => WaveExit::Message { message, payload },
             Exit::Budget => WaveExit::Budget,
-            Exit::Fault(fault) => match fault.kind {
-                FaultKind::Trap { id: DEBUG_TRAP } => {
-                    wave.set_pc(fault.pc.wrapping_add(TRAP_BYTES));
-                    WaveExit::Budget
-                }
-                _ => WaveExit::Fault(Box::new(trouble(*fault))),
-            },
+            Exit::Fault(fault) => WaveExit::Fault(Box::new(trouble(*fault))),
         }
+    }
+
+    fn joined_barrier(wave: &Wave) -> u8 {
+        wave.joined_barrier()
     }
 
     fn retired(wave: &Wave) -> u64 {
@@ -165,7 +163,7 @@ fn trouble(fault: Fault) -> Trouble {
         | FaultKind::Unsupported { .. }
         | FaultKind::Register { .. }
         | FaultKind::MisalignedPc { .. } => (QueueCode::IllegalInstruction, None),
-        FaultKind::Trap { .. } => (QueueCode::Exception, None),
+        FaultKind::Trap { .. } | FaultKind::Halted => (QueueCode::Exception, None),
     };
     Trouble {
         pc: fault.pc,

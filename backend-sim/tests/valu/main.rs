@@ -9,6 +9,6 @@ mod coverage;
 mod division;
 mod harness;
 mod integer;
-mod matrix;
+mod narrow;
 mod packed;
 mod transcendental;

@@ -1,10 +1,11 @@
 //! `rukh-sim`: looks at AMD GPU code objects and runs their kernels on the software GPU.
 //!
 //! - [`options`]: the command line.
-//! - [`info`], [`disasm`], [`run`]: the commands.
+//! - [`info`], [`coverage`], [`disasm`], [`run`]: the commands.
 //! - [`hint`]: what a user may have forgotten.
 //! - [`value`]: element types and arguments.
 
+mod coverage;
 mod disasm;
 mod hint;
 mod info;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Ok(Command::Info) => info::info(),
+        Ok(Command::Coverage { gpu }) => coverage::coverage(gpu.as_deref()),
         Ok(Command::Disasm { file }) => disasm::disasm(&file),
         Ok(Command::Run(options)) => run::run(&options),
         Err(message) => {

@@ -10,6 +10,7 @@ use std::time::Duration;
 pub const USAGE: &str = "\
 Usage:
   rukh-sim info                       the GPUs that can be simulated, and this host's features
+  rukh-sim coverage [--gpu NAME]      how much of a GPU's instruction list is executed, and what is not
   rukh-sim disasm FILE                disassemble a code object
   rukh-sim run FILE [KERNEL] [options]
                                       run a kernel; without KERNEL, list the kernels with their arguments
@@ -37,6 +38,11 @@ pub enum Command {
     Help,
     /// List profiles.
     Info,
+    /// Print how much of the instruction list is executed.
+    Coverage {
+        /// The only GPU to print it for.
+        gpu: Option<String>,
+    },
     /// Disassemble.
     Disasm {
         /// The code object.
@@ -86,6 +92,16 @@ impl Command {
         match command.as_str() {
             "help" => Ok(Self::Help),
             "info" => end(&mut parser).map(|()| Self::Info),
+            "coverage" => {
+                let mut gpu = None;
+                while let Some(argument) = parser.next().map_err(text)? {
+                    match argument {
+                        Long("gpu") => gpu = Some(string(&mut parser)?),
+                        other => return Err(text(other.unexpected())),
+                    }
+                }
+                Ok(Self::Coverage { gpu })
+            }
             "disasm" => {
                 let file = parser
                     .value()

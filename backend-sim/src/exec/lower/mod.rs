@@ -14,20 +14,28 @@ use super::code::Page;
 use super::machine::Machine;
 use super::matrix::{self, Matrix};
 use super::microop::{Flow, MicroOp};
+use super::scalars as at;
+use super::scaled::{self, Conversion};
 use super::valu::Level;
 use super::vector::VectorForm;
-use super::{buffer, ds, flat, lane, salu, smem};
-use crate::isa::{Arch, Format, Inst, Op};
+use super::{buffer, ds, flat, image, lane, salu, smem};
+use crate::isa::{Arch, Format, Inst, Operand};
 
 /// What a micro-op has no room for.
 #[derive(Clone, Debug)]
 pub(crate) enum Ext {
     /// A vector instruction with modifiers.
     Vector(alloc::boxed::Box<VectorForm>),
+    /// The instruction itself, of one that reads VCCZ, EXECZ or LDS_DIRECT.
+    Computed(alloc::boxed::Box<MicroOp>),
+    /// The instruction as it would be on group memory.
+    Gds(alloc::boxed::Box<MicroOp>),
     /// The two halves of a VOPD instruction.
     Dual(alloc::boxed::Box<[MicroOp; 2]>),
     /// A matrix instruction.
     Matrix(alloc::boxed::Box<Matrix>),
+    /// A conversion with a scale.
+    Conversion(Conversion),
     /// No semantics.
     Unsupported(Unsupported),
 }
@@ -56,6 +64,9 @@ pub(crate) struct Cx<'a> {
     /// Address of the instruction.
     pub(crate) pc: u64,
 }
+
+/// What is said of instructions that only graphics uses.
+pub(crate) const GRAPHICS: &str = "graphics";
 
 /// A micro-op, or what is missing.
 pub(crate) type Lowered = Result<MicroOp, &'static str>;
@@ -86,17 +97,58 @@ pub(crate) fn lower(arch: Arch, level: Level, inst: &Inst, pc: u64, page: &mut P
 /// # Errors
 /// What about it is not supported.
 pub fn check(arch: Arch, inst: &Inst) -> Result<(), &'static str> {
-    let mut page = Page::empty(0);
+    check_in(arch, inst, &mut Page::empty(0))
+}
+
+/// [`check`], with a page to keep details in.
+pub(crate) fn check_in(arch: Arch, inst: &Inst, page: &mut Page) -> Result<(), &'static str> {
     let mut cx = Cx {
         arch,
         level: Level::Baseline,
-        page: &mut page,
+        page,
         pc: 0,
     };
     try_lower(&mut cx, inst).map(|_| ())
 }
 
 fn try_lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
+    let micro = lower_plain(cx, inst)?;
+    let computed =
+        |operand: &Operand| matches!(operand, Operand::Vccz | Operand::Execz | Operand::LdsDirect);
+    if !inst.operands.iter().any(computed) {
+        return Ok(micro);
+    }
+    let mut outer = micro;
+    outer.ext = cx.add(Ext::Computed(alloc::boxed::Box::new(micro)));
+    outer.run = computed_sources;
+    Ok(outer)
+}
+
+/// Works out the scalars that are values of the moment, then executes the instruction that reads them.
+fn computed_sources(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let Some(Ext::Computed(inner)) = page.ext.get(op.ext as usize) else {
+        return m.unsupported(op, page, "?", "this operand");
+    };
+    let mut inner = **inner;
+    (inner.slot, inner.len) = (op.slot, op.len);
+    m.wave.s[at::VCCZ] = u32::from(m.wave.mask(at::VCC) == 0);
+    m.wave.s[at::EXECZ] = u32::from(m.wave.exec() == 0);
+    // M0: the address in its low half, above it what is there.
+    let m0 = m.wave.s[at::M0];
+    let (from, kind) = ((m0 & 0xffff) as usize, m0 >> 16 & 7);
+    let bytes = [1, 2, 4, 4][(kind & 3) as usize];
+    let value = m.lds_value(from, bytes) as u32;
+    m.wave.s[at::LDS_DIRECT] = match kind {
+        4 => i32::from(value as i8) as u32,
+        5 => i32::from(value as i16) as u32,
+        _ => value,
+    };
+    // SAFETY: the code cache has no level that the host has not; the registers that the micro-op needs are those of
+    // the one around it, which the run loop checked.
+    unsafe { (inner.run)(m, &inner, page) }
+}
+
+fn lower_plain(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
     if let Some(lowered) = salu::float::lower(cx, inst) {
         return lowered;
     }
@@ -106,13 +158,16 @@ fn try_lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
         }
         Format::Smem => smem::lower(cx, inst),
         Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3p => {
-            let special = lane::lower(cx, inst).or_else(|| matrix::lower(cx, inst));
+            let special = lane::lower(cx, inst)
+                .or_else(|| matrix::lower(cx, inst))
+                .or_else(|| scaled::lower(cx, inst));
             special.unwrap_or_else(|| vector::lower(cx, inst))
         }
         Format::Vopd => vector::lower_dual(cx, inst),
         Format::Ds => ds::lower(cx, inst),
         Format::Flat | Format::Global | Format::Scratch => flat::lower(cx, inst),
         Format::Mubuf | Format::Mtbuf => buffer::lower(cx, inst),
+        Format::Mimg => image::lower(cx, inst),
     }
 }
 
@@ -142,37 +197,5 @@ fn unsupported(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
             m.unsupported(op, page, mnemonic, what)
         }
         _ => m.unsupported(op, page, "?", "the instruction"),
-    }
-}
-
-/// Whether the operation has semantics here (in its plain forms; a modifier may still be
-/// refused).
-pub fn supported(op: Op, arch: Arch) -> bool {
-    let row = op.row();
-    if row.code(arch) == crate::isa::Code::Absent {
-        return false;
-    }
-    if salu::float::supported(op) {
-        return true;
-    }
-    match row.format {
-        Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk => salu::lookup(op).is_some(),
-        Format::Sopp => salu::sopp::branch(op)
-            .or_else(|| salu::sopp::lookup(op))
-            .is_some(),
-        Format::Smem => smem::supported(op),
-        Format::Vop1
-        | Format::Vop2
-        | Format::Vopc
-        | Format::Vop3
-        | Format::Vop3p
-        | Format::Vopd => {
-            lane::supported(op)
-                || matrix::supported(op)
-                || super::valu::handler(op, Level::Baseline).is_some()
-        }
-        Format::Ds => ds::supported(op),
-        Format::Flat | Format::Global | Format::Scratch => flat::supported(op),
-        Format::Mubuf | Format::Mtbuf => buffer::supported(op),
     }
 }

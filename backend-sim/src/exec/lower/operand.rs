@@ -22,6 +22,7 @@ pub(crate) fn scalar_index(operand: Operand) -> Option<usize> {
         Operand::Scc => at::SCC,
         Operand::Vccz => at::VCCZ,
         Operand::Execz => at::EXECZ,
+        Operand::LdsDirect => at::LDS_DIRECT,
         Operand::SharedBase => at::SHARED_BASE,
         Operand::SharedLimit => at::SHARED_LIMIT,
         Operand::PrivateBase => at::PRIVATE_BASE,
@@ -80,8 +81,6 @@ pub(crate) fn source(operand: Operand, ty: Type) -> Result<(u16, u64), &'static 
         Operand::Vgpr(n) => Ok((VGPR + u16::from(n), 0)),
         Operand::Acc(n) => Ok((VGPR + 256 + u16::from(n), 0)),
         Operand::None => Ok((ABSENT, 0)),
-        Operand::Vccz | Operand::Execz => Err("VCCZ or EXECZ as an operand"),
-        Operand::LdsDirect => Err("LDS_DIRECT as an operand"),
         _ => match scalar_index(operand) {
             Some(index) => Ok((index as u16, 0)),
             None => Err("this operand"),

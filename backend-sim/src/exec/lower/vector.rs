@@ -15,7 +15,7 @@ use crate::exec::vector::{
     CLAMP, MASK_IN, MASK_OUT, Modified, OVERLAP, Plain, Simple, VectorForm, WIDE_DST, WIDE_SRC0,
 };
 use crate::isa::{
-    Arch, Dir, Dpp, DppCtrl, Field, Format, Inst, Mods, Op, Operand, OperandDesc, Type,
+    Arch, Dir, Dpp, DppCtrl, Field, Format, Inst, Mods, Op, Operand, OperandDesc, Type, Unused,
 };
 
 /// What the operands of a vector instruction are, before it is known how it will be executed.
@@ -210,16 +210,43 @@ fn form(arch: Arch, inst: &Inst, shape: &Shape) -> Result<VectorForm, &'static s
         mask_in: shape.mask_in,
         mask_out: shape.mask_out.is_some(),
         mask_to_exec: shape.mask_to_exec,
-        imm: immediate(inst),
+        imm: immediate(arch, inst),
     })
 }
 
-/// The dot products whose sources' signedness is in the neg bits.
-fn immediate(inst: &Inst) -> u32 {
+/// What a handler is told beside its operands.
+fn immediate(arch: Arch, inst: &Inst) -> u32 {
     match inst.op {
+        // The signedness of the sources is in the neg bits.
         Op::v_dot4_i32_iu8 | Op::v_dot8_i32_iu4 => u32::from(inst.mods.neg),
+        Op::v_bitop3_b32 | Op::v_bitop3_b16 => u32::from(inst.mods.bitop3),
+        op if converts_bytes(op) => u32::from(arch == Arch::Gfx942),
         _ => 0,
     }
+}
+
+/// Conversions from and to eight-bit floats.
+fn converts_bytes(op: Op) -> bool {
+    widens_bytes(op)
+        || matches!(
+            op,
+            Op::v_cvt_pk_fp8_f32
+                | Op::v_cvt_pk_bf8_f32
+                | Op::v_cvt_sr_fp8_f32
+                | Op::v_cvt_sr_bf8_f32
+        )
+}
+
+fn widens_bytes(op: Op) -> bool {
+    matches!(
+        op,
+        Op::v_cvt_f32_fp8
+            | Op::v_cvt_f32_bf8
+            | Op::v_cvt_pk_f32_fp8
+            | Op::v_cvt_pk_f32_bf8
+            | Op::v_cvt_pk_f32_fp8_b16
+            | Op::v_cvt_pk_f32_bf8_b16
+    )
 }
 
 fn is_mix(op: Op) -> bool {
@@ -238,6 +265,14 @@ fn source_form(inst: &Inst, mods: &Mods, i: usize, ty: Type) -> SrcForm {
     let bit = |bits: u8| bits >> i & 1 != 0;
     let mut form = SrcForm::plain(rows(ty));
     let (neg, abs) = (bit(mods.neg), bit(mods.abs));
+    // An accumulation's old value is the half of the destination that the result goes to.
+    let descs = inst.op.row().operands();
+    let accumulates = descs.first().is_some_and(|d| d.dir == Dir::ReadWrite);
+    let half = if accumulates && i + 1 == descs.len() {
+        3
+    } else {
+        i
+    };
     if inst.format == Format::Vop3p {
         if is_mix(inst.op) {
             if bit(mods.op_sel_hi) {
@@ -275,7 +310,12 @@ fn source_form(inst: &Inst, mods: &Mods, i: usize, ty: Type) -> SrcForm {
                 form.flip_low = sign(neg, 0x8000_0000);
                 form.flip = sign(bit(mods.neg_hi), 0x8000_0000);
             }
-            Type::F32 | Type::F64 => form.flip = sign(neg, 0x8000_0000),
+            Type::F32 | Type::F64 => {
+                form.flip = sign(neg, 0x8000_0000);
+                if inst.op.row().mnemonic.starts_with("v_dot4_f32_") && bit(mods.neg_hi) {
+                    form.keep = 0x7fff_ffff;
+                }
+            }
             _ => {}
         }
         return form;
@@ -290,8 +330,16 @@ fn source_form(inst: &Inst, mods: &Mods, i: usize, ty: Type) -> SrcForm {
         if let Some(select) = select {
             form.pick = Pick::sdwa(select, bit(sdwa.sext));
         }
-    } else if ty.is_16() && bit(mods.op_sel) {
+    } else if ty.is_16() && mods.op_sel >> half & 1 != 0 {
         form.pick = Pick::High;
+    } else if matches!(inst.op, Op::v_cvt_f32_fp8 | Op::v_cvt_f32_bf8) && mods.op_sel & 3 != 0 {
+        // The bits of the byte's number are stored in reverse.
+        let byte = (mods.op_sel & 1) << 1 | mods.op_sel >> 1 & 1;
+        form.pick = Pick::Part {
+            shift: 8 * byte,
+            bits: 8,
+            sext: false,
+        };
     }
     let sign = if ty.is_16() { 0x8000 } else { 0x8000_0000 };
     if abs {
@@ -330,7 +378,9 @@ fn out_form(arch: Arch, inst: &Inst, shape: &Shape) -> Out {
     if out.float.is_none() {
         out.nan_to_zero = false;
     }
-    out.place = if let Some(sdwa) = mods.sdwa {
+    out.place = if widens_bytes(inst.op) {
+        Place::Whole
+    } else if let Some(sdwa) = mods.sdwa {
         match placement(sdwa.dst_sel) {
             (_, 32) => Place::Whole,
             (shift, bits) => Place::Part {
@@ -338,6 +388,18 @@ fn out_form(arch: Arch, inst: &Inst, shape: &Shape) -> Out {
                 bits,
                 unused: sdwa.dst_unused,
             },
+        }
+    } else if matches!(inst.op, Op::v_cvt_sr_fp8_f32 | Op::v_cvt_sr_bf8_f32) {
+        Place::Part {
+            shift: 8 * (mods.op_sel >> 2 & 3),
+            bits: 8,
+            unused: Unused::Preserve,
+        }
+    } else if matches!(inst.op, Op::v_cvt_pk_fp8_f32 | Op::v_cvt_pk_bf8_f32) {
+        if mods.op_sel & 8 != 0 {
+            Place::High
+        } else {
+            Place::Low
         }
     } else if matches!(inst.op, Op::v_mad_mixhi_f16 | Op::v_fma_mixhi_f16)
         || (mods.op_sel & 8 != 0 && inst.format != Format::Vop3p && ty.is_16())
@@ -377,6 +439,11 @@ fn keeps_high_half(arch: Arch, op: Op) -> bool {
             | Op::v_med3_u16
             | Op::v_add_i16
             | Op::v_sub_i16
+            | Op::v_bitop3_b16
+            | Op::v_ashr_pk_i8_i32
+            | Op::v_ashr_pk_u8_i32
+            | Op::v_cvt_sr_f16_f32
+            | Op::v_cvt_sr_bf16_f32
     )
 }
 

@@ -75,12 +75,6 @@ fn vector_of(op: Op) -> Option<Op> {
     })
 }
 
-pub(crate) fn supported(op: Op) -> bool {
-    vector_of(op)
-        .and_then(|op| valu::handler(op, valu::Level::Baseline))
-        .is_some()
-}
-
 /// Lowers scalar floating point; `None` for all other instructions.
 pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Option<Lowered> {
     let vector = vector_of(inst.op)?;

@@ -1,12 +1,14 @@
 //! Scalar instructions: one row an instruction, with what it computes.
 
 pub(crate) mod float;
+pub(crate) mod fork;
 pub(crate) mod sop1;
 pub(crate) mod sop2;
 pub(crate) mod sopc;
 pub(crate) mod sopk;
 pub(crate) mod sopp;
 
+use super::barrier;
 use super::machine::Machine;
 use super::microop::{MicroOp, OpFn};
 use crate::isa::Op;
@@ -147,6 +149,11 @@ pub(crate) fn lookup(op: Op) -> Option<OpFn> {
         .or_else(|| sop1::lookup(op))
         .or_else(|| sop1::lookup_control(op))
         .or_else(|| sopc::lookup(op))
-        .or_else(|| (op == Op::s_set_gpr_idx_on).then_some(sop1::gpr_index_on as OpFn))
+        .or_else(|| match op {
+            Op::s_set_gpr_idx_on => Some(sop1::gpr_index_on as OpFn),
+            Op::s_setvskip => Some(fork::set_vskip),
+            Op::s_cbranch_g_fork => Some(fork::to_register),
+            _ => barrier::lookup(op),
+        })
         .or_else(|| sopk::lookup(op))
 }

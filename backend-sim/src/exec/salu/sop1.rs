@@ -1,11 +1,13 @@
 //! SOP1: one scalar source.
 
+use super::fork;
 use super::{NonZero, scalar_ops};
 use crate::exec::code::Page;
 use crate::exec::machine::{Machine, next_pc};
 use crate::exec::microop::{Flow, MicroOp, OpFn};
 use crate::exec::run::Exit;
 use crate::exec::scalars::{M0, SCC};
+use crate::exec::trap;
 use crate::isa::Op;
 
 #[inline(always)]
@@ -241,37 +243,58 @@ fn movreld<const WIDE: bool>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flo
     Flow::Next
 }
 
-/// The work-group's own barrier (-1) is where s_barrier_wait stops; named barriers are others.
-fn barrier_signal(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    if m.s32(op, 0) == u32::MAX {
-        Flow::Next
-    } else {
-        m.unsupported(op, page, "s_barrier_signal", "a named barrier")
-    }
-}
-
 fn sleep_var(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     let cycles = 64 * (m.s32(op, 0) & 0x7f);
     m.stop(Exit::Sleeping { cycles })
 }
 
-/// Messages that answer: the clock is the one that a program can ask for without a driver.
+/// Messages that answer.
 fn sendmsg_rtn<const WIDE: bool>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    const GET_REALTIME: u64 = 131;
-    if op.k[0] & 0xff != GET_REALTIME {
-        let name = if WIDE {
-            "s_sendmsg_rtn_b64"
-        } else {
-            "s_sendmsg_rtn_b32"
-        };
-        return m.unsupported(op, page, name, "this message");
-    }
-    let now = m.clock.realtime();
+    let value = match op.k[0] & 0xff {
+        0x80 => u64::from(m.place.doorbell),
+        // The dispatch has no identifier of a draw.
+        0x81 => 0,
+        0x82 => m.shared.trap_handler_memory() >> 8,
+        0x83 => m.clock.realtime(),
+        0x85 => m.shared.trap_handler() >> 8,
+        0x86 if m.arch().is_gfx12_plus() => m.shared.trap_handler(),
+        0x87 if m.arch().is_gfx12_plus() => u64::from(m.place.shader_engine),
+        _ => {
+            let name = if WIDE {
+                "s_sendmsg_rtn_b64"
+            } else {
+                "s_sendmsg_rtn_b32"
+            };
+            return m.unsupported(op, page, name, "this message");
+        }
+    };
     if WIDE {
-        m.put64(op.dst, now);
+        m.put64(op.dst, value);
     } else {
-        m.put32(op.dst, now as u32);
+        m.put32(op.dst, value as u32);
     }
+    Flow::Next
+}
+
+/// Source and destination relative to two fields of M0.
+fn movrelsd_2(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    let m0 = m.wave.s[M0];
+    let at = |base: u16, index: u32| {
+        let index = usize::from(base) + (index & 0x3ff) as usize;
+        if index <= 105 {
+            index
+        } else {
+            usize::from(base as u8)
+        }
+    };
+    let value = m.wave.s[at(op.src[0], m0) & 255];
+    m.put32(at(op.dst, m0 >> 16) as u16, value);
+    Flow::Next
+}
+
+/// No wave has registers that it may give back or ask for while it runs.
+fn alloc_vgpr(m: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
+    m.set_scc(false);
     Flow::Next
 }
 
@@ -303,11 +326,14 @@ pub(crate) fn lookup_control(op: Op) -> Option<OpFn> {
         Op::s_getpc_b64 => getpc,
         Op::s_setpc_b64 => setpc,
         Op::s_swappc_b64 => swappc,
-        Op::s_barrier_signal => barrier_signal,
         Op::s_sleep_var => sleep_var,
         Op::s_sendmsg_rtn_b32 => sendmsg_rtn::<false>,
         Op::s_sendmsg_rtn_b64 => sendmsg_rtn::<true>,
         Op::s_set_gpr_idx_idx => gpr_index,
+        Op::s_rfe_b64 | Op::s_rfe_restore_b64 => trap::rfe,
+        Op::s_movrelsd_2_b32 => movrelsd_2,
+        Op::s_cbranch_join => fork::join,
+        Op::s_alloc_vgpr => alloc_vgpr,
         Op::s_movrels_b32 => movrels::<false>,
         Op::s_movrels_b64 => movrels::<true>,
         Op::s_movreld_b32 => movreld::<false>,

@@ -3,7 +3,7 @@
 //! Lowering puts the register's old value in source 0 and the immediate, sign-extended or not as
 //! the instruction reads it, in source 1.
 
-use super::scalar_ops;
+use super::{fork, scalar_ops};
 use crate::exec::code::Page;
 use crate::exec::hwreg;
 use crate::exec::machine::{Machine, next_pc};
@@ -54,6 +54,9 @@ pub(crate) fn lookup(op: Op) -> Option<OpFn> {
     let run: OpFn = match op {
         Op::s_cmovk_i32 => cmovk,
         Op::s_call_b64 => call,
+        Op::s_cbranch_i_fork => fork::by_distance,
+        Op::s_subvector_loop_begin => fork::loop_begin,
+        Op::s_subvector_loop_end => fork::loop_end,
         Op::s_getreg_b32 => hwreg::getreg,
         Op::s_setreg_b32 => hwreg::setreg,
         Op::s_setreg_imm32_b32 => hwreg::setreg_imm,

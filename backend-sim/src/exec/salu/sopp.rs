@@ -2,13 +2,14 @@
 //!
 //! Lowering puts a branch's target address, or the immediate, in `k[0]`.
 
-use crate::exec::code::Page;
+use crate::exec::code::{Page, first_dwords};
 use crate::exec::fault::FaultKind;
 use crate::exec::machine::Machine;
 use crate::exec::microop::{Flow, MicroOp, OpFn};
 use crate::exec::run::Exit;
-use crate::exec::scalars::{M0, SCC};
-use crate::isa::Op;
+use crate::exec::scalars::{EXEC, M0, SCC};
+use crate::exec::trap;
+use crate::isa::{DecodeError, Op};
 
 fn nothing(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
     Flow::Next
@@ -66,6 +67,12 @@ fn sendmsg(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     if op.k[0] & 0xff == DEALLOC_VGPRS && m.arch().is_gfx11_plus() {
         return Flow::Next;
     }
+    // On gfx9 and gfx10 the doorbell's number comes back in EXEC.
+    const GET_DOORBELL: u64 = 10;
+    if op.k[0] & 15 == GET_DOORBELL && !m.arch().is_gfx11_plus() {
+        m.wave.s[EXEC] = m.place.doorbell;
+        return Flow::Next;
+    }
     let payload = m.wave.s[M0];
     m.stop(Exit::Message {
         message: op.k[0] as u16,
@@ -74,23 +81,28 @@ fn sendmsg(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
 }
 
 fn sendmsghalt(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    m.unsupported(op, page, "s_sendmsghalt", "halting a wave")
+    m.wave.halted = true;
+    sendmsg(m, op, page)
 }
 
 fn sethalt(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     if op.k[0] & 1 == 0 {
         Flow::Next
     } else {
-        m.unsupported(op, page, "s_sethalt", "halting a wave")
+        trap::halt(m, op, page)
     }
 }
 
-/// Trap 3 is what compilers emit for `llvm.debugtrap`; with no debugger attached it does nothing.
-fn trap(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    match op.k[0] as u8 {
-        3 => Flow::Next,
-        id => m.fault(op, page, FaultKind::Trap { id }),
-    }
+/// What pads code behind its end: not to be executed.
+fn code_end(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let kind = FaultKind::IllegalInstruction {
+        encoding: first_dwords(page.words(usize::from(op.slot))),
+        error: DecodeError::NoSuchForm {
+            op: Op::s_code_end,
+            form: "executable",
+        },
+    };
+    m.fault(op, page, kind)
 }
 
 fn icache_inv(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
@@ -128,14 +140,13 @@ fn denorm_mode(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
 pub(crate) fn lookup(op: Op) -> Option<OpFn> {
     let run: OpFn = match op {
         Op::s_endpgm | Op::s_endpgm_saved | Op::s_endpgm_ordered_ps_done => endpgm,
-        // A wave that signals goes on to its wait, where it stops: the signal itself has no effect of
-        // its own (`sop1`).
-        Op::s_barrier | Op::s_barrier_wait => barrier,
+        Op::s_barrier => barrier,
         Op::s_sleep => sleep,
         Op::s_sendmsg => sendmsg,
         Op::s_sendmsghalt => sendmsghalt,
         Op::s_sethalt => sethalt,
-        Op::s_trap => trap,
+        Op::s_trap => trap::trap,
+        Op::s_code_end => code_end,
         Op::s_icache_inv => icache_inv,
         Op::s_set_gpr_idx_off => gpr_index_off,
         Op::s_set_gpr_idx_mode => gpr_index_mode,
@@ -168,7 +179,7 @@ pub(crate) fn lookup(op: Op) -> Option<OpFn> {
         | Op::s_wakeup
         | Op::s_wait_idle
         | Op::s_wait_event => nothing,
-        _ => return None,
+        _ => return crate::exec::barrier::lookup(op),
     };
     Some(run)
 }

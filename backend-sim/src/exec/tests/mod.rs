@@ -4,7 +4,9 @@
 
 mod control;
 mod lanes;
+mod matrix;
 mod memory;
+mod narrow;
 mod scalar;
 
 use alloc::sync::Arc;
@@ -42,6 +44,8 @@ struct Bed {
     code: CodeCache,
     worker: Worker,
     lds: Vec<u8>,
+    shared: Shared,
+    barriers: Barriers,
     arch: Arch,
     entry: u64,
 }
@@ -56,6 +60,8 @@ impl Bed {
             code: CodeCache::new(arch, Level::detect()),
             worker: Worker::new(),
             lds: vec![0; 4096],
+            shared: Shared::new(arch),
+            barriers: Barriers::new(1),
             arch,
             entry: 0,
         };
@@ -115,6 +121,8 @@ impl Bed {
             clock: &clock,
             apertures: APERTURES,
             place: Place::default(),
+            shared: &self.shared,
+            barriers: &mut self.barriers,
             trace: None,
         };
         run(wave, &mut cx, budget)

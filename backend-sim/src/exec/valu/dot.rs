@@ -9,6 +9,7 @@ use super::float::{F16, F32, Format, bf16_to_f32, f16_to_f32, flush_if, is_nan, 
 use super::lanes::map3;
 use super::levels::Host;
 use super::mode::{Denorm, Round};
+use super::narrow::Narrow;
 use super::soft;
 
 /// `c + a0 * b0 + a1 * b1` in f32, where a and b widen exactly.
@@ -65,6 +66,26 @@ pub(super) unsafe fn dot2_f32_f16<H: Host>(args: &VArgs) -> u64 {
 pub(super) unsafe fn dot2_f32_bf16<H: Host>(args: &VArgs) -> u64 {
     // SAFETY: the caller's contract.
     unsafe { dot2_f32::<H>(args, |h| bf16_to_f32(h).to_bits()) }
+}
+
+/// The sum of four products of eight-bit floats, and `c`, in f32.
+#[inline(always)]
+pub(super) unsafe fn dot4_f32<H: Host>(args: &VArgs, left: Narrow, right: Narrow) -> u64 {
+    let env = Env::of::<F32>(args);
+    let dot = |a: u32, b: u32, c: u32, step: fn(Env, [u32; 3]) -> u32| {
+        (0..4).fold(c, |sum, i| {
+            let byte = |x: u32| (x >> (8 * i)) as u16 & 0xff;
+            step(env, [left.decode(byte(a)), right.decode(byte(b)), sum])
+        })
+    };
+    // SAFETY: the caller keeps the contract for u32 and f32.
+    unsafe {
+        if env.round == Round::NearestEven {
+            map3(args, |a, b, c| dot(a, b, c, fma_nearest::<H>))
+        } else {
+            map3(args, |a, b, c| dot(a, b, c, fma_exact))
+        }
+    }
 }
 
 /// `c + a0 * b0 + a1 * b1` of f16, each step fused in f16.

@@ -171,7 +171,7 @@ pub(super) fn flush_if<F: Format>(condition: bool, x: F::Bits) -> F::Bits {
 
 /// An exact f16 in f32. NaN payloads shift along.
 #[inline(always)]
-pub(super) fn f16_to_f32(h: u16) -> f32 {
+pub(crate) fn f16_to_f32(h: u16) -> f32 {
     let magnitude = ((h & 0x7fff) as u32) << 13;
     // 2^112 moves the bias; a subnormal f16 is a subnormal f32 at this point, and the product is exact.
     let scaled = (f32::from_bits(magnitude) * f32::from_bits(0x7780_0000)).to_bits();
@@ -186,7 +186,7 @@ pub(super) fn f16_to_f32(h: u16) -> f32 {
 
 /// f32 to f16, rounded to nearest even. NaN payloads shift along, quieted.
 #[inline(always)]
-pub(super) fn f32_to_f16(x: f32) -> u16 {
+pub(crate) fn f32_to_f16(x: f32) -> u16 {
     let bits = x.to_bits();
     let magnitude = bits & 0x7fff_ffff;
     // Below 2^-14 the sum with 0.5 leaves the f16 fraction, rounded by the host, in the low bits.
@@ -250,7 +250,7 @@ pub(super) fn f64_to_f16(x: f64) -> u16 {
 
 /// f32 to bfloat16, rounded to nearest even. NaN payloads shift along, quieted.
 #[inline(always)]
-pub(super) fn f32_to_bf16(x: f32) -> u16 {
+pub(crate) fn f32_to_bf16(x: f32) -> u16 {
     let bits = x.to_bits();
     let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
     let nan = (bits >> 16) | 0x40;
@@ -289,6 +289,6 @@ pub(super) fn sqrt_f64(x: f64) -> f64 {
 
 /// An exact bfloat16 in f32.
 #[inline(always)]
-pub(super) fn bf16_to_f32(x: u16) -> f32 {
+pub(crate) fn bf16_to_f32(x: u16) -> f32 {
     f32::from_bits((x as u32) << 16)
 }

@@ -7,10 +7,10 @@
 //!
 //! - [`levels`]: the host instruction sets handlers are compiled for; results are the same bytes at each.
 //! - [`mode`]: the part of a wavefront's MODE register that changes arithmetic.
-//! - `vop1`, `vop2`, `vopc`, `vop3`, `vop3p`, `matrix`: one line per operation, by encoding. A new operation is a line
-//!   there; `table` makes the handlers.
+//! - `vop1`, `vop2`, `vopc`, `vop3`, `vop3p`: one line per operation, by encoding. A new operation is a line there;
+//!   `table` makes the handlers.
 //! - `lanes`: loops over rows. `arith`: float operations in every mode, on host arithmetic where that rounds as asked,
-//!   on `soft` arithmetic elsewhere. `float`: formats and the rules for NaN.
+//!   on `soft` arithmetic elsewhere. `float`: formats and the rules for NaN. `narrow`: formats of eight bits and fewer.
 //! - `convert`, `integral`, `order`, `division`, `dot`, `sad`, `transcendental`: families of operations.
 //!
 //! # Choices where silicon is undocumented
@@ -21,7 +21,10 @@
 //! - Exponential, logarithm, reciprocal, roots, sine and cosine round to nearest in every mode. Those of f32 are
 //!   correctly rounded, and except sine and cosine always flush subnormals; f64 roots are within one unit.
 //! - Sine and cosine are exact in their argument's range reduction, over the whole range.
-//! - Dot products and matrix products add in order, lowest index first, rounding at each step.
+//! - Dot products add in order, lowest index first, rounding at each step.
+//! - Stochastic rounding rounds up in magnitude where the part cut off and the random number, as a fraction of 2^32,
+//!   reach one unit of the result. (AMD's pseudocode lets the fraction wrap around instead of carrying, and then rounds
+//!   to nearest; its software model does neither.) NaN in FP6 and FP4 is the largest magnitude.
 
 #[macro_use]
 mod table;
@@ -34,8 +37,8 @@ mod float;
 mod integral;
 mod lanes;
 pub mod levels;
-mod matrix;
 pub mod mode;
+mod narrow;
 mod order;
 mod sad;
 mod soft;
@@ -65,7 +68,6 @@ pub use mode::{Denorm, FloatMode, Round};
 ///   the low half with zero above.
 /// - Sources of packed operations have their halves selected; those of the `mix` operations are f32, widened already.
 /// - Input modifiers (neg, abs) are applied already; output modifiers (clamp on floats, omod) are the caller's.
-/// - Matrix operations have as many rows per operand as their types say, and ignore EXEC.
 #[derive(Clone, Copy, Debug)]
 pub struct VArgs {
     /// First row of the result.
@@ -87,8 +89,7 @@ pub struct VArgs {
     /// The instruction's clamp bit, for integer saturation. Float clamp is applied by the caller.
     pub clamp: bool,
     /// What else the instruction says, zero if nothing: the signedness of A and B in bits 0 and 1 (`v_dot4_i32_iu8`,
-    /// `v_dot8_i32_iu4`, integer WMMA); the high halves of accumulator and destination in bit 2 (16-bit WMMA, which
-    /// reads its old destination); CBSZ in bits 2:0, ABID in 6:3 and BLGP in 9:7 (MFMA).
+    /// `v_dot8_i32_iu4`); that eight-bit floats are gfx942's in bit 0 (conversions); the truth table of `v_bitop3`.
     pub imm: u32,
 }
 
@@ -106,7 +107,7 @@ pub struct VArgs {
 pub type VHandler = unsafe fn(&VArgs) -> u64;
 
 /// The handler of a vector operation for a host level, or `None` if the operation has no semantics here: it is not a
-/// vector ALU operation, or is a matrix operation ([`matrix_handler`]), or moves data between lanes and is the
+/// vector ALU operation, or is a matrix operation, or moves data between lanes and is the
 /// interpreter's, or is not supported.
 ///
 /// The level must be available on this host ([`Level::is_available`]) before the handler may be called.
@@ -118,10 +119,8 @@ pub fn handler(op: Op, level: Level) -> Option<VHandler> {
         .or_else(|| vop3p::handler(op, level))
 }
 
-/// The handler of a matrix operation (MFMA, WMMA), or `None` if the operation is none or is not supported.
-///
-/// They are apart from [`handler`] because their operands have up to 32 rows, their results are not blended under
-/// EXEC, and MFMA is for wave64 only. A source that is a constant is as many rows as its type says, all alike.
-pub fn matrix_handler(op: Op, level: Level) -> Option<VHandler> {
-    matrix::handler(op, level)
+/// Formats that matrix operations share.
+pub(crate) mod formats {
+    pub(crate) use super::float::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
+    pub(crate) use super::narrow::{Narrow, Rounding};
 }

@@ -22,7 +22,8 @@ pub struct Denorm {
     pub flush_out: bool,
 }
 
-/// MODE bits 9:0 in their hardware layout: FP_ROUND (3:0), FP_DENORM (7:4), DX10_CLAMP (8), IEEE (9).
+/// MODE bits 9:0 in their hardware layout: FP_ROUND (3:0), FP_DENORM (7:4), DX10_CLAMP (8), IEEE (9); and, as bit 10,
+/// FP16_OVFL (23).
 ///
 /// Single precision has its own rounding and denormal fields; half and double precision share theirs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -32,16 +33,22 @@ impl FloatMode {
     /// Round to nearest even, subnormals kept, DX10_CLAMP and IEEE set: what compilers ask for in compute kernels.
     pub const COMPUTE: Self = Self(0x3f0);
 
-    /// From the MODE register; bits above 9 are ignored.
+    /// From the MODE register; other bits are ignored.
     #[inline]
     pub const fn from_mode_register(mode: u32) -> Self {
-        Self((mode & 0x3ff) as u16)
+        Self((mode & 0x3ff | mode >> 13 & 0x400) as u16)
     }
 
-    /// The bits, as in the MODE register.
+    /// The bits 9:0, as in the MODE register.
     #[inline]
     pub const fn bits(self) -> u32 {
-        self.0 as u32
+        self.0 as u32 & 0x3ff
+    }
+
+    /// Conversions to eight-bit floats keep what overflows at the largest finite value.
+    #[inline]
+    pub const fn saturates(self) -> bool {
+        self.0 & 0x400 != 0
     }
 
     const fn round_at(self, bit: u32) -> Round {

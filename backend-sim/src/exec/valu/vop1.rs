@@ -9,6 +9,7 @@ use super::integral::{
     Integral, fract_exact, fract_f16, fract_f32, fract_f64, frexp_exponent, frexp_mantissa,
 };
 use super::lanes::map1;
+use super::narrow::Narrow;
 use super::transcendental::{cos_turns, exp2, exp2_f32, log2, sin_turns};
 use super::{VArgs, levels::Host};
 
@@ -112,6 +113,26 @@ fn ffbh(x: u32) -> u32 {
     if x == 0 { u32::MAX } else { x.leading_zeros() }
 }
 
+/// The number that an eight-bit float means. Bit 0 of `imm` says that the formats are gfx942's.
+#[inline(always)]
+unsafe fn widen(args: &VArgs, format: Narrow, fnuz: Narrow) -> u64 {
+    let format = if args.imm & 1 != 0 { fnuz } else { format };
+    // SAFETY: the caller keeps the contract for u32 and f32.
+    unsafe { map1(args, |x: u32| format.decode(x as u16 & 0xff)) }
+}
+
+/// As [`widen`], of two bytes.
+#[inline(always)]
+unsafe fn widen_pair(args: &VArgs, format: Narrow, fnuz: Narrow) -> u64 {
+    let format = if args.imm & 1 != 0 { fnuz } else { format };
+    // SAFETY: the caller keeps the contract for u32 and two dwords.
+    unsafe {
+        map1(args, |x: u32| {
+            [x, x >> 8].map(|x| format.decode(x as u16 & 0xff))
+        })
+    }
+}
+
 /// i16 to a byte, saturating.
 #[inline(always)]
 fn sat_u8(x: i16) -> u16 {
@@ -201,6 +222,14 @@ handlers! {
     v_exp_f16 | v_s_exp_f16 => wide16(args, exp2);
     v_sin_f16 => wide16(args, sin_turns);
     v_cos_f16 => wide16(args, cos_turns);
+
+    v_cvt_f32_fp8 => widen(args, Narrow::FP8, Narrow::FP8_FNUZ);
+    v_cvt_f32_bf8 => widen(args, Narrow::BF8, Narrow::BF8_FNUZ);
+    v_cvt_pk_f32_fp8 | v_cvt_pk_f32_fp8_b16 => widen_pair(args, Narrow::FP8, Narrow::FP8_FNUZ);
+    v_cvt_pk_f32_bf8 | v_cvt_pk_f32_bf8_b16 => widen_pair(args, Narrow::BF8, Narrow::BF8_FNUZ);
+    v_cvt_f32_bf16 => map1(args, |x: u16| (x as u32) << 16);
+    // A step of a shift register with feedback.
+    v_prng_b32 => map1(args, |x: u32| x << 1 ^ if x >> 31 != 0 { 197 } else { 0 });
 
     v_not_b32 => map1(args, |x: u32| !x);
     v_not_b16 => map1(args, |x: u16| !x);

@@ -1,11 +1,13 @@
 //! VOP3 operations without a shorter form.
 
 use super::arith::{Env, exact_lane, ldexp};
-use super::convert::{f32_to_u8, snorm16, unorm16};
+use super::convert::{f32_to_f16_in, f32_to_u8, snorm16, unorm16};
 use super::division::{div_fixup, div_fixup_f16, div_fmas, div_scale, trig_preop};
-use super::float::{F16, F32, F64, Format, f16_to_f32, flush_if, is_nan};
+use super::float::{F16, F32, F64, Format, f16_to_f32, f32_to_bf16, flush_if, is_nan};
 use super::integral::{ldexp_f32, ldexp_f64};
 use super::lanes::{Lane, build, carry3, lanes, map2, map3};
+use super::mode::Round;
+use super::narrow::{Narrow, Rounding};
 use super::order::{Ordered, choose, greater, lesser, max, med3, median, min, propagating};
 use super::vop2::{i24, saturating, u24};
 use super::{VArgs, dot, sad, soft};
@@ -279,6 +281,60 @@ unsafe fn words(args: &VArgs, f: impl Fn(u32, u32, u32) -> u32) -> u64 {
     unsafe { map3(args, f) }
 }
 
+/// Two bytes in a half.
+trait Pair {
+    fn pair(self) -> u16;
+}
+
+impl Pair for [u16; 2] {
+    #[inline(always)]
+    fn pair(self) -> u16 {
+        self[0] | self[1] << 8
+    }
+}
+
+/// The processor's eight-bit format: bit 0 of `imm` says that it is gfx942's.
+#[inline(always)]
+fn pick(args: &VArgs, format: Narrow, fnuz: Narrow) -> Narrow {
+    if args.imm & 1 != 0 { fnuz } else { format }
+}
+
+/// Two f32 as eight-bit floats, to nearest even.
+#[inline(always)]
+unsafe fn narrow_pair(args: &VArgs, format: Narrow, fnuz: Narrow) -> u64 {
+    let (format, saturate) = (pick(args, format, fnuz), args.mode.saturates());
+    // SAFETY: the caller keeps the contract for u32 and u16.
+    unsafe {
+        map2(args, |x: u32, y: u32| {
+            [x, y]
+                .map(|x| format.encode(x, 0, Rounding::Nearest, saturate))
+                .pair()
+        })
+    }
+}
+
+/// A f32 in a narrower format, rounded up as often as the second source's bits say.
+#[inline(always)]
+unsafe fn stochastic(args: &VArgs, format: Narrow) -> u64 {
+    let saturate = args.mode.saturates();
+    // SAFETY: the caller keeps the contract for u32 and u16.
+    unsafe {
+        map2(args, |x: u32, random: u32| {
+            format.encode(x, 0, Rounding::Stochastic(random), saturate)
+        })
+    }
+}
+
+/// Each bit of the result is the bit of the table that the three sources' bits number.
+#[inline(always)]
+fn bitop3(table: u32, a: u32, b: u32, c: u32) -> u32 {
+    (0..8).fold(0, |result, row| {
+        let pick = |x: u32, bit: u32| if row >> bit & 1 != 0 { x } else { !x };
+        let here = pick(a, 2) & pick(b, 1) & pick(c, 0);
+        result | if table >> row & 1 != 0 { here } else { 0 }
+    })
+}
+
 /// Adds saturating under clamp, on top of a sum that is exact in u64.
 #[inline(always)]
 fn sum_u32(sum: u64, clamp: bool) -> u32 {
@@ -332,8 +388,8 @@ handlers! {
     v_bfe_i32 => map3(args, bfe_i32);
     v_bfi_b32 => words(args, |s, x, y| (s & x) | (!s & y));
     v_bfm_b32 => map2(args, |w: u32, o: u32| ((1u32 << (w & 31)) - 1) << (o & 31));
-    v_alignbit_b32 => words(args, |h, l, s| ((((h as u64) << 32) | l as u64) >> (s & 31)) as u32);
-    v_alignbyte_b32 => words(args, |h, l, s| ((((h as u64) << 32) | l as u64) >> (8 * (s & 3))) as u32);
+    v_alignbit_b32 | v_alignbit_b32_b16 => words(args, |h, l, s| ((((h as u64) << 32) | l as u64) >> (s & 31)) as u32);
+    v_alignbyte_b32 | v_alignbyte_b32_b16 => words(args, |h, l, s| ((((h as u64) << 32) | l as u64) >> (8 * (s & 3))) as u32);
     v_perm_b32 => words(args, sad::perm);
     v_lerp_u8 => words(args, sad::lerp_u8);
     v_min3_i32 => map3(args, |x: i32, y: i32, z: i32| x.min(y).min(z));
@@ -424,7 +480,7 @@ handlers! {
     v_cubetc_f32 => cube(args, cube_t);
     v_cubema_f32 => cube(args, cube_major);
 
-    v_cvt_pk_u8_f32 => {
+    v_cvt_pk_u8_f32 | v_cvt_pkaccum_u8_f32 => {
         let round = F32::round(args.mode);
         map3(args, |x: f32, at: u32, old: u32| {
             let shift = 8 * (at & 3);
@@ -439,6 +495,30 @@ handlers! {
     v_cvt_pk_u16_f32 => map2(args, |x: f32, y: f32| [x as u16, y as u16]);
     v_cvt_pk_u16_u32 => map2(args, |x: u32, y: u32| [x.min(0xffff) as u16, y.min(0xffff) as u16]);
     v_cvt_pk_i16_i32 => map2(args, |x: i32, y: i32| [x, y].map(|v| v.clamp(-0x8000, 0x7fff) as i16));
+    v_cvt_pk_f16_f32 => {
+        map2(args, |x: u32, y: u32| [x, y].map(|x| f32_to_f16_in(args, x, Round::NearestEven)))
+    };
+    v_cvt_pk_bf16_f32 => map2(args, |x: f32, y: f32| [x, y].map(f32_to_bf16));
+    v_cvt_sr_f16_f32 => stochastic(args, Narrow::F16);
+    v_cvt_sr_bf16_f32 => stochastic(args, Narrow::BF16);
+    v_cvt_pk_fp8_f32 => narrow_pair(args, Narrow::FP8, Narrow::FP8_FNUZ);
+    v_cvt_pk_bf8_f32 => narrow_pair(args, Narrow::BF8, Narrow::BF8_FNUZ);
+    v_cvt_sr_fp8_f32 => stochastic(args, pick(args, Narrow::FP8, Narrow::FP8_FNUZ));
+    v_cvt_sr_bf8_f32 => stochastic(args, pick(args, Narrow::BF8, Narrow::BF8_FNUZ));
+    v_bitop3_b32 => {
+        let table = args.imm;
+        words(args, |a, b, c| bitop3(table, a, b, c))
+    };
+    v_bitop3_b16 => {
+        let table = args.imm;
+        map3(args, |a: u16, b: u16, c: u16| bitop3(table, a as u32, b as u32, c as u32) as u16)
+    };
+    v_ashr_pk_i8_i32 => map3(args, |x: i32, y: i32, s: u32| {
+        [x, y].map(|x| (x >> (s & 31)).clamp(-128, 127) as u8 as u16).pair()
+    });
+    v_ashr_pk_u8_i32 => map3(args, |x: i32, y: i32, s: u32| {
+        [x, y].map(|x| (x >> (s & 31)).clamp(0, 255) as u16).pair()
+    });
     v_pack_b32_f16 => map2(args, |x: u16, y: u16| [x, y]);
     v_dot2_f16_f16 => dot::dot2_f16_f16(args);
     v_dot2_bf16_bf16 => dot::dot2_bf16_bf16(args);

@@ -6,10 +6,11 @@ use super::arith::ops::HostFormat;
 use super::arith::{Env, Exact, exact_lane, float, packed, sources};
 use super::convert::f32_to_f16_in;
 use super::dot::{self, fma_exact, fma_nearest};
-use super::float::{F16, F32, Format, flush_if, is_nan};
+use super::float::{F16, F32, Format, flush_if, is_nan, nan_result};
 use super::lanes::{lanes, map2, map3};
 use super::levels::Host;
 use super::mode::Round;
+use super::narrow::Narrow;
 use super::order::{greater, lesser, max, min};
 use super::vop2::saturating;
 use super::{VArgs, soft};
@@ -134,6 +135,27 @@ unsafe fn propagate_pair(args: &VArgs, pick: fn(u16, u16) -> u16) -> u64 {
     }
 }
 
+/// As [`propagate_pair`], of three sources.
+#[inline(always)]
+unsafe fn propagate_three(args: &VArgs, pick: fn(u16, u16) -> u16) -> u64 {
+    let denorm = F16::denorm(args.mode);
+    let flush = denorm.flush_in | denorm.flush_out;
+    let half = |sources: [u16; 3]| {
+        let flushed = sources.map(|v| flush_if::<F16>(flush, v));
+        if sources.iter().any(|&v| is_nan::<F16>(v)) {
+            nan_result::<F16, 3>(sources)
+        } else {
+            pick(pick(flushed[0], flushed[1]), flushed[2])
+        }
+    };
+    // SAFETY: the caller keeps the contract for packed f16.
+    unsafe {
+        map3(args, |x: [u16; 2], y: [u16; 2], z: [u16; 2]| {
+            [half([x[0], y[0], z[0]]), half([x[1], y[1], z[1]])]
+        })
+    }
+}
+
 const KEEP: super::mode::Denorm = super::mode::Denorm {
     flush_in: false,
     flush_out: false,
@@ -179,6 +201,12 @@ handlers! {
     v_pk_max_f16 => choose_pair(args, greater::<F16>, max::<F16>);
     v_pk_minimum_f16 => propagate_pair(args, lesser::<F16>);
     v_pk_maximum_f16 => propagate_pair(args, greater::<F16>);
+    v_pk_minimum3_f16 => propagate_three(args, lesser::<F16>);
+    v_pk_maximum3_f16 => propagate_three(args, greater::<F16>);
+    v_dot4_f32_fp8_fp8 => dot::dot4_f32::<H>(args, Narrow::FP8, Narrow::FP8);
+    v_dot4_f32_fp8_bf8 => dot::dot4_f32::<H>(args, Narrow::FP8, Narrow::BF8);
+    v_dot4_f32_bf8_fp8 => dot::dot4_f32::<H>(args, Narrow::BF8, Narrow::FP8);
+    v_dot4_f32_bf8_bf8 => dot::dot4_f32::<H>(args, Narrow::BF8, Narrow::BF8);
     v_pk_add_f32 => pair32::<2>(args, |[x, y]| F32::add(x, y), |[x, y], round| soft::add::<F32>(x, y, round));
     v_pk_mul_f32 => pair32::<2>(args, |[x, y]| F32::mul(x, y), |[x, y], round| soft::mul::<F32>(x, y, round));
     v_pk_fma_f32 => pair32::<3>(
@@ -195,5 +223,5 @@ handlers! {
     v_dot8_u32_u4 => dot::integer::u::<4>(args);
     v_dot4_i32_iu8 => dot::integer::iu::<8>(args);
     v_dot8_i32_iu4 => dot::integer::iu::<4>(args);
-    v_dot2_f32_bf16 => dot::dot2_f32_bf16::<H>(args);
+    v_dot2_f32_bf16 | v_dot2c_f32_bf16 => dot::dot2_f32_bf16::<H>(args);
 }

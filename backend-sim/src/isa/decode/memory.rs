@@ -108,6 +108,8 @@ pub(super) fn flat(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let vaddr = match format {
         Format::Scratch if arch.is_gfx942_plus() => bit(word, 13),
         Format::Scratch if arch.is_gfx11_plus() => bit(high, 23),
+        // gfx10.3 has a code for a scalar address that is absent, and one for no address at all.
+        Format::Scratch if arch.is_gfx10_plus() => saddr.is_none() && bits(high, 16, 7) != 0x7f,
         Format::Scratch => saddr.is_none(),
         _ => true,
     };

@@ -3,6 +3,7 @@
 //! Fields that an instruction does not use are ignored, as the hardware ignores them. A decoder that sees
 //! something it cannot name says so; it never guesses.
 
+mod image;
 mod memory;
 mod scalar;
 mod source;
@@ -120,6 +121,8 @@ pub fn decode(arch: Arch, bytes: &[u8]) -> Result<Inst, DecodeError> {
         (0b111010, _, false) => memory::mtbuf(&cx, word),
         (0b111011, _, true) => memory::flat_gfx12(&cx, word),
         (0b110001, _, true) => memory::buffer_gfx12(&cx, word),
+        (0b111100, _, false) => image::mimg(&cx, word),
+        (0b110100, false, true) => image::vimage(&cx, word),
         _ => Err(unknown),
     }
 }

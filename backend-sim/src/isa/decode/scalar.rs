@@ -120,6 +120,7 @@ pub(super) fn smem(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     for (slot, desc) in operands.iter_mut().zip(op.row().operands()) {
         *slot = match desc.field {
             Field::Dst | Field::Data => scalar(cx, op, bits(word, 6, 7), desc.ty)?,
+            Field::Imm(ImmKind::Offset) => Operand::None,
             Field::Imm(_) => Operand::Imm(bits(word, 6, 7) as i32),
             Field::Base => scalar(cx, op, bits(word, 0, 6) << 1, desc.ty)?,
             Field::Soffset => match soffset {

@@ -2,8 +2,8 @@
 
 use super::super::table::{VOP2_IN_VOP3, vop1_in_vop3};
 use super::super::{
-    Arch, Code, Dpp, DppCtrl, Field, Flags, Format, Inst, Mods, Op, Operand, OperandDesc, Row,
-    Sdwa, Select, Type, Unused,
+    Code, Dpp, DppCtrl, Field, Flags, Format, Inst, Mods, Op, Operand, OperandDesc, Sdwa, Select,
+    Type, Unused,
 };
 use super::source::{aligned, scalar_register, source};
 use super::{Cx, DecodeError, bit, bits, inst};
@@ -124,16 +124,19 @@ fn short(
     // Only numbers with a sign can be negated.
     mods.neg &= row.signed_sources();
     mods.abs &= row.signed_sources();
-    // A VGPR number whose top bit selects the register's half.
-    let true16 = row.flags.has(Flags::TRUE16);
+    // VGPR numbers whose top bit selects the register's half.
+    let halves = row.short_halves(cx.arch);
+    let mut half = |code: u32, index: u32| {
+        if halves >> index & 1 == 0 {
+            return code;
+        }
+        mods.op_sel |= ((code >> 7 & 1) << index) as u8;
+        code & !0x80
+    };
     let mut operands = [Operand::None; 8];
     for (slot, desc) in operands.iter_mut().zip(row.operands()) {
         *slot = match desc.field {
-            Field::Dst if true16 => {
-                mods.op_sel |= (fields.dst >> 7 << 3) as u8;
-                Operand::Vgpr(fields.dst as u8 & 0x7f)
-            }
-            Field::Dst => Operand::Vgpr(fields.dst as u8),
+            Field::Dst => Operand::Vgpr(half(fields.dst, 3) as u8),
             Field::AccDst => Operand::Acc(fields.dst as u8),
             Field::ScalarDst => scalar(cx, op, fields.dst, desc.ty)?,
             Field::MaskDst | Field::CmpxDst => match mask {
@@ -141,13 +144,11 @@ fn short(
                 None if desc.field == Field::CmpxDst && cx.arch.is_gfx10_plus() => Operand::ExecLo,
                 None => Operand::VccLo,
             },
-            Field::Src0 if true16 && fields.src0 >= VGPR => {
-                mods.op_sel |= (fields.src0 >> 7 & 1) as u8;
-                Operand::Vgpr(fields.src0 as u8 & 0x7f)
-            }
+            Field::Src0 if fields.src0 >= VGPR => Operand::Vgpr(half(fields.src0, 0) as u8),
             Field::Src0 => any(cx, op, fields.src0, desc.ty, literal)?,
             Field::AccSrc0 => Operand::Acc(fields.src0 as u8),
-            Field::Src1 => any(cx, op, fields.src1 + src1_base, desc.ty, literal)?,
+            Field::Src1 if src1_base == VGPR => Operand::Vgpr(half(fields.src1, 1) as u8),
+            Field::Src1 => any(cx, op, fields.src1, desc.ty, literal)?,
             Field::Src2 => Operand::VccLo,
             Field::Literal => {
                 literal = cx.words.at(1)?;
@@ -276,10 +277,14 @@ pub(super) fn vop3(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         mods.abs = bits(word, 8, 3) as u8;
         mods.op_sel = bits(word, 11, 4) as u8;
     }
+    if op.is_bitop3() {
+        mods.bitop3 = mods.omod << 6 | mods.abs << 3 | mods.neg;
+        mods.omod = 0;
+    }
     // Bits that mean nothing for this instruction are dropped, so that whoever executes it need not ask.
     mods.neg &= row.signed_sources();
     mods.abs &= row.signed_sources();
-    mods.op_sel &= selectable_halves(cx.arch, row);
+    mods.op_sel &= row.selectable(cx.arch);
     let mut long = Long::fetch(cx, op, Format::Vop3, high, &mut mods)?;
     let mut operands = [Operand::None; 8];
     for (slot, desc) in operands.iter_mut().zip(row.operands()) {
@@ -294,21 +299,6 @@ pub(super) fn vop3(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         };
     }
     Ok(inst(op, Format::Vop3, long.dwords, operands, mods))
-}
-
-/// Which operands OP_SEL can select halves for: 16-bit ones. On gfx9 the instructions that VOP3 shares with
-/// the 32-bit encodings cannot.
-fn selectable_halves(arch: Arch, row: &Row) -> u8 {
-    match row.op {
-        // Here the bits say what becomes of inactive and out-of-range lanes.
-        Op::v_permlane16_b32 | Op::v_permlanex16_b32 => 3,
-        _ if arch.is_gfx9()
-            && (row.format != Format::Vop3 || row.mnemonic.contains("_legacy_")) =>
-        {
-            0
-        }
-        _ => row.half_operands() | row.packed_halves(),
-    }
 }
 
 /// The three sources of a 64-bit encoding, and the dword that may follow.
@@ -378,6 +368,11 @@ pub(super) fn vop3p(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     if row.flags.has(Flags::MATRIX) {
         return matrix(cx, op, word, high);
     }
+    if op == Op::v_mfma_ld_scale_b32
+        && let Some(scaled) = scaled_matrix(cx, word, high)
+    {
+        return scaled;
+    }
     let mut mods = Mods {
         clamp: bit(word, 15),
         neg_hi: bits(word, 8, 3) as u8,
@@ -386,6 +381,10 @@ pub(super) fn vop3p(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         neg: bits(high, 29, 3) as u8,
         ..Mods::default()
     };
+    // Bytes and nibbles have no halves to choose from.
+    if row.is_byte_dot() {
+        (mods.op_sel, mods.op_sel_hi) = (0, 7);
+    }
     let mut long = Long::fetch(cx, op, Format::Vop3p, high, &mut mods)?;
     let mut operands = [Operand::None; 8];
     for (slot, desc) in operands.iter_mut().zip(row.operands()) {
@@ -395,6 +394,27 @@ pub(super) fn vop3p(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
         };
     }
     Ok(inst(op, Format::Vop3p, long.dwords, operands, mods))
+}
+
+/// A matrix operation behind its scales. `None` if what follows does not take them.
+fn scaled_matrix(cx: &Cx, prefix: u32, scales: u32) -> Option<Result<Inst, DecodeError>> {
+    let word = cx.words.at(2).ok()?;
+    let takes_scales = word >> 23 == 0x1a7 && bit(word, 11);
+    let marked = bits(word, 16, 7) | 0x80;
+    let op = cx
+        .lookup(Format::Vop3p, marked)
+        .ok()
+        .filter(|_| takes_scales)?;
+    Some(cx.words.at(3).and_then(|high| {
+        let mut inst = matrix(cx, op, word & !(15 << 11), high)?;
+        inst.len = 16;
+        inst.mods.op_sel = bits(prefix, 11, 2) as u8;
+        inst.mods.op_sel_hi = bits(scales, 27, 2) as u8;
+        for (operand, at) in inst.operands[4..6].iter_mut().zip([0, 9]) {
+            *operand = any(cx, op, bits(scales, at, 9), Type::B32, 0)?;
+        }
+        Ok(inst)
+    }))
 }
 
 /// Matrix operations of CDNA and the moves to and from accumulation registers.

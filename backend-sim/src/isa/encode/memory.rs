@@ -30,13 +30,13 @@ pub(super) fn ds(cx: &Cx) -> Result<Encoded, EncodeError> {
 
 /// Data operands, which are all vector registers or all accumulation registers.
 #[derive(Default)]
-struct Accs {
-    acc: bool,
+pub(super) struct Accs {
+    pub(super) acc: bool,
     seen: bool,
 }
 
 impl Accs {
-    fn data(&mut self, cx: &Cx, operand: Operand) -> Result<u32, EncodeError> {
+    pub(super) fn data(&mut self, cx: &Cx, operand: Operand) -> Result<u32, EncodeError> {
         let (number, acc) = cx.data(operand)?;
         if self.seen && acc != self.acc {
             return Err(cx.bad(operand));

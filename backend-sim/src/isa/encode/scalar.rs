@@ -94,6 +94,7 @@ pub(super) fn smem(cx: &Cx) -> Result<Encoded, EncodeError> {
     for (operand, desc) in cx.operands() {
         low |= match desc.field {
             Field::Dst | Field::Data => cx.scalar_register(operand)? << 6,
+            Field::Imm(crate::isa::ImmKind::Offset) => 0,
             Field::Imm(_) => cx.immediate(operand, 7)? << 6,
             Field::Base => cx.scalar_register(operand)? >> 1,
             _ => 0,

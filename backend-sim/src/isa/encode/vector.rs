@@ -16,13 +16,14 @@ pub(super) fn short(cx: &Cx) -> Result<Encoded, EncodeError> {
     };
     let mut literal = None;
     let (mut src0, mut src1, mut mask) = (0, 0, None);
-    let half = |bit: u8| u32::from(mods.op_sel >> bit & 1) << 7;
+    let halves = row.short_halves(cx.arch) & mods.op_sel;
+    let half = |operand: Operand, bit: u8| match operand {
+        Operand::Vgpr(_) => u32::from(halves >> bit & 1) << 7,
+        _ => 0,
+    };
     for (operand, desc) in cx.operands() {
         match desc.field {
-            Field::Dst if row.flags.has(Flags::TRUE16) => {
-                word |= (cx.vgpr(operand)? | half(3)) << 17
-            }
-            Field::Dst => word |= cx.vgpr(operand)? << 17,
+            Field::Dst => word |= (cx.vgpr(operand)? | half(operand, 3)) << 17,
             Field::AccDst => word |= cx.source(operand, &mut literal)? << 17 & 0xff << 17,
             Field::ScalarDst => word |= cx.scalar_register(operand)? << 17,
             Field::MaskDst | Field::CmpxDst
@@ -31,12 +32,9 @@ pub(super) fn short(cx: &Cx) -> Result<Encoded, EncodeError> {
                 mask = Some(cx.scalar_register(operand)?);
             }
             Field::Src0 | Field::AccSrc0 => {
-                src0 = cx.source(operand, &mut literal)?;
-                if row.flags.has(Flags::TRUE16) && src0 >= 256 {
-                    src0 |= half(0);
-                }
+                src0 = cx.source(operand, &mut literal)? | half(operand, 0);
             }
-            Field::Src1 => src1 = cx.source(operand, &mut literal)?,
+            Field::Src1 => src1 = cx.source(operand, &mut literal)? | half(operand, 1),
             Field::Literal => {
                 cx.source(operand, &mut literal)?;
             }
@@ -198,6 +196,7 @@ pub(super) fn vop3(cx: &Cx) -> Result<Encoded, EncodeError> {
         .ok_or(cx.not_here())?;
     let mods = &cx.inst.mods;
     let long = long(cx)?;
+    let table = u32::from(mods.bitop3);
     let mut low = if cx.arch.is_gfx9() {
         0b110100 << 26
     } else {
@@ -217,7 +216,11 @@ pub(super) fn vop3(cx: &Cx) -> Result<Encoded, EncodeError> {
             _ => 0,
         };
     }
-    let high = long.sources | u32::from(mods.omod & 3) << 27 | u32::from(mods.neg & 7) << 29;
+    let mut high = long.sources | u32::from(mods.omod & 3) << 27 | u32::from(mods.neg & 7) << 29;
+    if cx.inst.op.is_bitop3() {
+        low |= (table >> 3 & 7) << 8;
+        high |= (table >> 6) << 27 | (table & 7) << 29;
+    }
     Ok(finish(low, high, long.extra))
 }
 
@@ -229,7 +232,7 @@ pub(super) fn vop3p(cx: &Cx) -> Result<Encoded, EncodeError> {
         0x1a7 << 23
     } else {
         0b110011 << 26
-    } | opcode << 16;
+    } | (opcode & 0x7f) << 16;
     if cx.inst.op.row().flags.has(Flags::MATRIX) {
         return matrix(cx, low, long.sources);
     }
@@ -275,7 +278,16 @@ fn matrix(cx: &Cx, mut low: u32, mut high: u32) -> Result<Encoded, EncodeError> 
         low |= u32::from(mods.cbsz & 7) << 8 | u32::from(mods.abid & 15) << 11;
         high |= u32::from(mods.blgp & 7) << 29;
     }
-    Ok(Encoded::new(&[low, high]))
+    if !cx.inst.op.row().has(Field::Scale) {
+        return Ok(Encoded::new(&[low, high]));
+    }
+    let mut scales = 0;
+    for (operand, at) in cx.inst.operands[4..6].iter().zip([0, 9]) {
+        scales |= cx.source(*operand, &mut None)? << at;
+    }
+    let prefix = 0x1a7 << 23 | 0x2c << 16 | u32::from(mods.op_sel & 3) << 11;
+    scales |= u32::from(mods.op_sel_hi & 3) << 27;
+    Ok(Encoded::new(&[prefix, scales, low | 1 << 11, high]))
 }
 
 pub(super) fn vopd(cx: &Cx) -> Result<Encoded, EncodeError> {

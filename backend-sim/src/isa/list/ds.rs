@@ -161,6 +161,10 @@ Ds {
     ds_max_src2_f64         0xd3  -      -     -     -     (addr:U32);
     ds_write_b96            0xde  0xde   0xde  0xde  0xde  (addr:U32 v:B96)              [gfx11("ds_store_b96")];
     ds_write_b128           0xdf  0xdf   0xdf  0xdf  0xdf  (addr:U32 v:B128)             [gfx11("ds_store_b128")];
+    ds_read_b64_tr_b4       -     0xe0   -     -     -     (d:B64 addr:U32)              [on(ArchSet::GFX950_UP)];
+    ds_read_b96_tr_b6       -     0xe1   -     -     -     (d:B96 addr:U32)              [on(ArchSet::GFX950_UP)];
+    ds_read_b64_tr_b8       -     0xe2   -     -     -     (d:B64 addr:U32)              [on(ArchSet::GFX950_UP)];
+    ds_read_b64_tr_b16      -     0xe3   -     -     -     (d:B64 addr:U32)              [on(ArchSet::GFX950_UP)];
     ds_read_b96             0xfe  0xfe   0xfe  0xfe  0xfe  (d:B96 addr:U32)              [gfx11("ds_load_b96")];
     ds_read_b128            0xff  0xff   0xff  0xff  0xff  (d:B128 addr:U32)             [gfx11("ds_load_b128")];
 
@@ -175,12 +179,16 @@ Ds {
     ds_cmpstore_rtn_f64     -     -      -     0x71  -     (d:F64 addr:U32 v:F64 w:F64);
     ds_add_gs_reg_rtn       -     -      -     0x7a  -     (d:B64 v:B32);
     ds_sub_gs_reg_rtn       -     -      -     0x7b  -     (d:B64 v:B32);
-    ds_bvh_stack_rtn_b32    -     -      -     0xad  -     (d:B32 addr:U32 v:B32 w:B128);
+    ds_bvh_stack_rtn_b32    -     -      -     0xad  -     (d:B32 am_addr:U32 v:B32 w:B128);
 
     // since gfx12
     ds_cond_sub_u32         -     -      -     -     0x98  (addr:U32 v:U32);
     ds_sub_clamp_u32        -     -      -     -     0x99  (addr:U32 v:U32);
     ds_cond_sub_rtn_u32     -     -      -     -     0xa8  (d:U32 addr:U32 v:U32);
     ds_sub_clamp_rtn_u32    -     -      -     -     0xa9  (d:U32 addr:U32 v:U32);
+    ds_bpermute_fi_b32      -     -      -     -     0xcd  (d:B32 addr:U32 v:B32);
+    ds_bvh_stack_push4_pop1_rtn_b32 - -  -     -     0xe0  (d:B32 am_addr:U32 v:B32 w:B128);
+    ds_bvh_stack_push8_pop1_rtn_b32 - -  -     -     0xe1  (d:B32 am_addr:U32 v:B32 w:B256);
+    ds_bvh_stack_push8_pop2_rtn_b64 - -  -     -     0xe2  (d:B64 am_addr:U32 v:B32 w:B256);
 } } };
 }

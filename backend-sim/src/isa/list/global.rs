@@ -31,6 +31,8 @@ Global {
     global_load_lds_ushort        -     0x28   -     -     -     (addr:U64 saddr:U64)                     [on(ArchSet::GFX942_UP)];
     global_load_lds_sshort        -     0x29   -     -     -     (addr:U64 saddr:U64)                     [on(ArchSet::GFX942_UP)];
     global_load_lds_dword         -     0x2a   -     -     -     (addr:U64 saddr:U64)                     [on(ArchSet::GFX942_UP)];
+    global_load_lds_dwordx4       -     0x7d   -     -     -     (addr:U64 saddr:U64)                     [on(ArchSet::GFX950_UP)];
+    global_load_lds_dwordx3       -     0x7e   -     -     -     (addr:U64 saddr:U64)                     [on(ArchSet::GFX950_UP)];
     global_atomic_swap            0x40  0x40   0x30  0x33  0x33  (ret:B32 addr:U64 v:B32 saddr:U64)       [gfx11("global_atomic_swap_b32")];
     global_atomic_cmpswap         0x41  0x41   0x31  0x34  0x34  (ret:B32 addr:U64 v:B64 saddr:U64)       [gfx11("global_atomic_cmpswap_b32")];
     global_atomic_add             0x42  0x42   0x32  0x35  0x35  (ret:U32 addr:U64 v:U32 saddr:U64)       [gfx11("global_atomic_add_u32")];
@@ -80,6 +82,8 @@ Global {
     global_wb                     -     -      -     -     0x2c  ();
     global_atomic_sub_clamp_u32   -     -      -     -     0x37  (ret:U32 addr:U64 v:U32 saddr:U64);
     global_wbinv                  -     -      -     -     0x4f  ();
+    global_load_tr_b128           -     -      -     -     0x57  (d:W128 addr:U64 saddr:U64);
+    global_load_tr_b64            -     -      -     -     0x58  (d:W64 addr:U64 saddr:U64);
     global_atomic_cond_sub_u32    -     -      -     -     0x50  (ret:U32 addr:U64 v:U32 saddr:U64);
     global_load_block             -     -      -     -     0x53  (d:B1024 addr:U64 saddr:U64);
     global_store_block            -     -      -     -     0x54  (addr:U64 v:B1024 saddr:U64);

@@ -21,6 +21,8 @@ mod flat;
 #[macro_use]
 mod global;
 #[macro_use]
+mod mimg;
+#[macro_use]
 mod mtbuf;
 #[macro_use]
 mod mubuf;
@@ -53,6 +55,6 @@ pub(super) mod vopd;
 /// Passes all rows of all lists, list by list, to the macro named.
 macro_rules! for_each_row {
     ($then:ident) => {
-        sop1! { [sop2 sopk sopc sopp smem vop1 vop2 vopc vop3 vop3p ds flat global scratch mubuf mtbuf $then] }
+        sop1! { [sop2 sopk sopc sopp smem vop1 vop2 vopc vop3 vop3p ds flat global scratch mubuf mtbuf mimg $then] }
     };
 }

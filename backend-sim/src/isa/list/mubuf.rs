@@ -47,6 +47,7 @@ Mubuf {
     buffer_wbl2                  -     0x28   -     -     -     ();
     buffer_invl2                 -     0x29   -     -     -     ()                                     [on(ArchSet::GFX90A)];
     buffer_inv                   -     0x29   -     -     -     ()                                     [on(ArchSet::GFX942_UP)];
+    buffer_store_lds_dword       0x3d  0x3d   -     -     -     (rsrc:B128 soff:U32)                   [on(ArchSet::BEFORE_GFX942)];
     buffer_wbinvl1               0x3e  0x3e   -     -     -     ();
     buffer_wbinvl1_vol           0x3f  0x3f   -     -     -     ();
     buffer_atomic_swap           0x40  0x40   0x30  0x33  0x33  (m:B32 addr:U32 rsrc:B128 soff:U32)    [gfx11("buffer_atomic_swap_b32")];
@@ -105,6 +106,6 @@ Mubuf {
     // since gfx12
     buffer_atomic_sub_clamp_u32  -     -      -     -     0x37  (m:U32 addr:U32 rsrc:B128 soff:U32);
     buffer_atomic_cond_sub_u32   -     -      -     -     0x50  (m:U32 addr:U32 rsrc:B128 soff:U32);
-    buffer_atomic_pk_add_bf16    -     -      -     -     0x5a  (m:PkBf16 addr:U32 rsrc:B128 soff:U32);
+    buffer_atomic_pk_add_bf16    -     0x52   -     -     0x5a  (m:PkBf16 addr:U32 rsrc:B128 soff:U32) [on(ArchSet::GFX950_UP)];
 } } };
 }

@@ -103,5 +103,10 @@ Smem {
     s_buffer_load_u8           -     -      -     -     0x19  (d:B32 base:B128 soff:U32);
     s_buffer_load_i16          -     -      -     -     0x1a  (d:B32 base:B128 soff:U32);
     s_buffer_load_u16          -     -      -     -     0x1b  (d:B32 base:B128 soff:U32);
+    s_prefetch_inst            -     -      -     -     0x24  (base:B64 ioff soff:U32 dec);
+    s_prefetch_inst_pc_rel     -     -      -     -     0x25  (ioff soff:U32 dec);
+    s_prefetch_data            -     -      -     -     0x26  (base:B64 ioff soff:U32 dec);
+    s_buffer_prefetch_data     -     -      -     -     0x27  (base:B128 ioff soff:U32 dec);
+    s_prefetch_data_pc_rel     -     -      -     -     0x28  (ioff soff:U32 dec);
 } } };
 }

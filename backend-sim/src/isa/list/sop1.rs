@@ -84,6 +84,7 @@ Sop1 {
     s_get_barrier_state      -     -      -     -     0x50  (d:B32 a:B32);
     s_barrier_init           -     -      -     -     0x51  (a:B32);
     s_barrier_join           -     -      -     -     0x52  (a:B32);
+    s_alloc_vgpr             -     -      -     -     0x53  (a:B32);
     s_wakeup_barrier         -     -      -     -     0x57  (a:B32);
     s_sleep_var              -     -      -     -     0x58  (a:B32);
     s_ceil_f32               -     -      -     -     0x60  (d:F32 a:F32);

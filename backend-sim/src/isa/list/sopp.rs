@@ -34,7 +34,7 @@ Sopp {
     s_endpgm_saved             0x1b  0x1b   0x1b  0x31  0x31  ();
     s_set_gpr_idx_off          0x1c  0x1c   -     -     -     ();
     s_set_gpr_idx_mode         0x1d  0x1d   -     -     -     (gpridx);
-    s_endpgm_ordered_ps_done   0x1e  0x1e   0x1e  -     -     ();
+    s_endpgm_ordered_ps_done   0x1e  0x1e   0x1e  0x32  -     ();
 
     // since gfx10
     s_inst_prefetch            -     -      0x20  0x04  -     (hex)     [gfx11("s_set_inst_prefetch_distance")];

@@ -86,14 +86,22 @@ Vop1 {
     v_accvgpr_mov_b32          -     0x52   -     -     -     (acc:B32 aacc:B32) [is(Flags::SHORT_ONLY)];
     v_cvt_f32_fp8              -     0x54   -     -     0x6c  (d:F32 a:U32)      [on(ArchSet::GFX942_UP)];
     v_cvt_f32_bf8              -     0x55   -     -     0x6d  (d:F32 a:U32)      [on(ArchSet::GFX942_UP)];
-    v_cvt_pk_f32_fp8           -     0x56   -     -     0x6e  (d:PkF32 a:U32)    [on(ArchSet::GFX942_UP)];
-    v_cvt_pk_f32_bf8           -     0x57   -     -     0x6f  (d:PkF32 a:U32)    [on(ArchSet::GFX942_UP)];
+    v_cvt_pk_f32_fp8           -     0x56   -     -     -     (d:PkF32 a:U32)    [on(ArchSet::GFX942_UP)];
+    v_cvt_pk_f32_fp8_b16       -     -      -     -     0x6e  (d:PkF32 a:B16)    [gfx12("v_cvt_pk_f32_fp8")];
+    v_cvt_pk_f32_bf8           -     0x57   -     -     -     (d:PkF32 a:U32)    [on(ArchSet::GFX942_UP)];
+    v_cvt_pk_f32_bf8_b16       -     -      -     -     0x6f  (d:PkF32 a:B16)    [gfx12("v_cvt_pk_f32_bf8")];
+
+    // since gfx950
+    v_prng_b32                 -     0x58   -     -     -     (d:B32 a:B32)      [on(ArchSet::GFX950_UP)];
+    v_permlane16_swap_b32      -     0x59   -     -     -     (m:B32 am:B32)     [on(ArchSet::GFX950_UP)] [is(Flags::NO_DPP)];
+    v_permlane32_swap_b32      -     0x5a   -     -     -     (m:B32 am:B32)     [on(ArchSet::GFX950_UP)] [is(Flags::NO_DPP)];
+    v_cvt_f32_bf16             -     0x5b   -     -     -     (d:F32 a:Bf16)     [on(ArchSet::GFX950_UP)];
 
     // since gfx10
     v_pipeflush                -     -      0x1b  0x1b  0x1b  ();
 
     // since gfx11
-    v_mov_b16                  -     -      -     0x1c  0x1c  (d:B16 a:B16)      [is(Flags::SHORT_ONLY)] [is(Flags::TRUE16)];
+    v_mov_b16                  -     -      -     0x1c  0x1c  (d:B16 a:B16);
 
     // since gfx10
     v_movreld_b32              -     -      0x42  0x42  0x42  (m:B32 a:B32);
@@ -102,6 +110,7 @@ Vop1 {
     v_movrelsd_2_b32           -     -      0x48  0x48  0x48  (d:B32 a:B32);
 
     // since gfx11
+    v_swap_b16                 -     -      -     0x66  0x66  (m:B16 am:B16)     [is(Flags::SHORT_ONLY)] [is(Flags::NO_DPP)];
     v_permlane64_b32           -     -      -     0x67  0x67  (d:B32 a:B32)      [is(Flags::SHORT_ONLY)] [is(Flags::NO_DPP)];
 
     // since gfx10

@@ -27,6 +27,7 @@ Vop2 {
     v_or_b32            0x14    0x14    0x1c    0x1c    0x1c    (d:U32 a:U32 b:U32);
     v_xor_b32           0x15    0x15    0x1d    0x1d    0x1d    (d:U32 a:U32 b:U32);
     v_mac_f32           0x16    0x16    -       -       -       (m:F32 a:F32 b:F32)                  [on(ArchSet::BEFORE_GFX942)];
+    v_dot2c_f32_bf16    -       0x16    -       -       -       (m:F32 a:PkBf16 b:PkBf16)            [on(ArchSet::GFX950_UP)];
     v_madmk_f32         0x17    0x17    -       -       -       (d:F32 a:F32 lit:F32 b:F32)          [on(ArchSet::BEFORE_GFX942)] [is(Flags::SHORT_ONLY)];
     v_fmamk_f32         -       0x17    0x2c    0x2c    0x2c    (d:F32 a:F32 lit:F32 b:F32)          [on(ArchSet::GFX942_UP)] [is(Flags::SHORT_ONLY)];
     v_madak_f32         0x18    0x18    -       -       -       (d:F32 a:F32 b:F32 lit:F32)          [on(ArchSet::BEFORE_GFX942)] [is(Flags::SHORT_ONLY)];

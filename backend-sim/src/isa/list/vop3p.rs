@@ -40,8 +40,8 @@ Vop3p {
     v_pk_mul_f32                  -     0x31   -     -     -     (d:PkF32 a:PkF32 b:PkF32);
     v_pk_add_f32                  -     0x32   -     -     -     (d:PkF32 a:PkF32 b:PkF32);
     v_pk_mov_b32                  -     0x33   -     -     -     (d:PkB32 a:PkB32 b:PkB32);
-    v_mfma_f32_16x16x8_xf32       -     0x3e   -     -     -     (d:B128 a:B64 b:B64 c:B128)       [on(ArchSet::GFX942_UP)] [is(Flags::MATRIX)];
-    v_mfma_f32_32x32x4_xf32       -     0x3f   -     -     -     (d:B512 a:B64 b:B64 c:B512)       [on(ArchSet::GFX942_UP)] [is(Flags::MATRIX)];
+    v_mfma_f32_16x16x8_xf32       -     0x3e   -     -     -     (d:B128 a:B64 b:B64 c:B128)       [on(ArchSet::GFX942)] [is(Flags::MATRIX)];
+    v_mfma_f32_32x32x4_xf32       -     0x3f   -     -     -     (d:B512 a:B64 b:B64 c:B512)       [on(ArchSet::GFX942)] [is(Flags::MATRIX)];
     v_mfma_f32_32x32x1f32         0x40  0x40   -     -     -     (d:B1024 a:F32 b:F32 c:B1024)     [on(ArchSet::GFX908_90A)] [is(Flags::MATRIX)];
     v_mfma_f32_32x32x1_2b_f32     -     0x40   -     -     -     (d:B1024 a:F32 b:F32 c:B1024)     [on(ArchSet::GFX942_UP)] [is(Flags::MATRIX)];
     v_mfma_f32_16x16x1f32         0x41  0x41   -     -     -     (d:B512 a:F32 b:F32 c:B512)       [on(ArchSet::GFX908_90A)] [is(Flags::MATRIX)];
@@ -116,10 +116,40 @@ Vop3p {
     v_smfmac_f32_32x32x32_fp8_bf8 -     0x7e   -     -     -     (m:B512 a:B64 b:B128 c:B32)       [on(ArchSet::GFX942_UP)] [is(Flags::MATRIX)];
     v_smfmac_f32_32x32x32_fp8_fp8 -     0x7f   -     -     -     (m:B512 a:B64 b:B128 c:B32)       [on(ArchSet::GFX942_UP)] [is(Flags::MATRIX)];
 
+    // since gfx950
+    v_pk_minimum3_f16             -     0x1b   -     -     -     (d:PkF16 a:PkF16 b:PkF16 c:PkF16) [on(ArchSet::GFX950_UP)];
+    v_pk_maximum3_f16             -     0x1c   -     -     -     (d:PkF16 a:PkF16 b:PkF16 c:PkF16) [on(ArchSet::GFX950_UP)];
+    v_mfma_f32_16x16x128_f8f6f4   -     0x2d   -     -     -     (d:B128 a:B256 b:B256 c:B128) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_mfma_f32_32x32x64_f8f6f4    -     0x2e   -     -     -     (d:B512 a:B256 b:B256 c:B512) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    // behind the prefix that brings their scales: the opcode is marked by 0x80
+    v_mfma_scale_f32_16x16x128_f8f6f4 - 0xad  -     -     -     (d:B128 a:B256 b:B256 c:B128 scale:B32 scale:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_mfma_scale_f32_32x32x64_f8f6f4 - 0xae   -     -     -     (d:B512 a:B256 b:B256 c:B512 scale:B32 scale:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_mfma_ld_scale_b32           -     0x2c   -     -     -     (a:B32 b:B32) [on(ArchSet::GFX950_UP)];
+    v_mfma_f32_16x16x32_bf16      -     0x35   -     -     -     (d:B128 a:B128 b:B128 c:B128) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_mfma_i32_16x16x64_i8        -     0x36   -     -     -     (d:B128 a:B128 b:B128 c:B128) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_mfma_f32_32x32x16_bf16      -     0x37   -     -     -     (d:B512 a:B128 b:B128 c:B512) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_mfma_i32_32x32x32_i8        -     0x38   -     -     -     (d:B512 a:B128 b:B128 c:B512) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_smfmac_f32_16x16x64_bf16    -     0x39   -     -     -     (m:B128 a:B128 b:B256 c:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_smfmac_i32_16x16x128_i8     -     0x3a   -     -     -     (m:B128 a:B128 b:B256 c:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_smfmac_f32_16x16x128_bf8_bf8 -     0x3b   -     -     -     (m:B128 a:B128 b:B256 c:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_smfmac_f32_16x16x128_bf8_fp8 -     0x3c   -     -     -     (m:B128 a:B128 b:B256 c:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_smfmac_f32_16x16x128_fp8_bf8 -     0x3d   -     -     -     (m:B128 a:B128 b:B256 c:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_smfmac_f32_16x16x128_fp8_fp8 -     0x43   -     -     -     (m:B128 a:B128 b:B256 c:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_smfmac_f32_32x32x32_bf16    -     0x46   -     -     -     (m:B512 a:B128 b:B256 c:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_smfmac_i32_32x32x64_i8      -     0x47   -     -     -     (m:B512 a:B128 b:B256 c:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_smfmac_f32_32x32x64_bf8_bf8 -     0x4b   -     -     -     (m:B512 a:B128 b:B256 c:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_smfmac_f32_32x32x64_bf8_fp8 -     0x4e   -     -     -     (m:B512 a:B128 b:B256 c:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_smfmac_f32_32x32x64_fp8_bf8 -     0x4f   -     -     -     (m:B512 a:B128 b:B256 c:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_smfmac_f32_32x32x64_fp8_fp8 -     0x53   -     -     -     (m:B512 a:B128 b:B256 c:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_mfma_f32_16x16x32_f16       -     0x54   -     -     -     (d:B128 a:B128 b:B128 c:B128) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_mfma_f32_32x32x16_f16       -     0x55   -     -     -     (d:B512 a:B128 b:B128 c:B512) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_smfmac_f32_16x16x64_f16     -     0x5a   -     -     -     (m:B128 a:B128 b:B256 c:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+    v_smfmac_f32_32x32x32_f16     -     0x5b   -     -     -     (m:B512 a:B128 b:B256 c:B32) [on(ArchSet::GFX950_UP)] [is(Flags::MATRIX)];
+
     // since gfx11
     v_dot4_i32_iu8                -     -      -     0x16  0x16  (d:I32 a:B32 b:B32 c:I32);
     v_dot8_i32_iu4                -     -      -     0x18  0x18  (d:I32 a:B32 b:B32 c:I32);
-    v_dot2_f32_bf16               -     -      -     0x1a  0x1a  (d:F32 a:PkBf16 b:PkBf16 c:F32);
+    v_dot2_f32_bf16               -     0x1a    -     0x1a  0x1a  (d:F32 a:PkBf16 b:PkBf16 c:F32)   [on(ArchSet::GFX950_UP)];
     v_wmma_f32_16x16x16_f16       -     -      -     0x40  -     (d:W256 a:B256 b:B256 c:W256);
     v_wmma_f32_16x16x16_bf16      -     -      -     0x41  -     (d:W256 a:B256 b:B256 c:W256);
     v_wmma_f16_16x16x16_f16       -     -      -     0x42  -     (d:W256 a:B256 b:B256 c:W256);
@@ -128,11 +158,33 @@ Vop3p {
     v_wmma_i32_16x16x16_iu4       -     -      -     0x45  -     (d:W256 a:B64 b:B64 c:W256);
 
     // since gfx12
+    v_wmma_f32_16x16x16_f16_w128  -     -      -     -     0x40  (d:W256 a:W128 b:W128 c:W256) [gfx12("v_wmma_f32_16x16x16_f16")];
+    v_wmma_f32_16x16x16_bf16_w128 -     -      -     -     0x41  (d:W256 a:W128 b:W128 c:W256) [gfx12("v_wmma_f32_16x16x16_bf16")];
+    v_wmma_f16_16x16x16_f16_w128  -     -      -     -     0x42  (d:W128 a:W128 b:W128 c:W128) [gfx12("v_wmma_f16_16x16x16_f16")];
+    v_wmma_bf16_16x16x16_bf16_w128 -     -      -     -     0x43  (d:W128 a:W128 b:W128 c:W128) [gfx12("v_wmma_bf16_16x16x16_bf16")];
+    v_wmma_i32_16x16x16_iu8_w64   -     -      -     -     0x44  (d:W256 a:W64 b:W64 c:W256) [gfx12("v_wmma_i32_16x16x16_iu8")];
+    v_wmma_i32_16x16x16_iu4_w32   -     -      -     -     0x45  (d:W256 a:B32 b:B32 c:W256) [gfx12("v_wmma_i32_16x16x16_iu4")];
+    v_wmma_f32_16x16x16_fp8_fp8   -     -      -     -     0x46  (d:W256 a:W64 b:W64 c:W256);
+    v_wmma_f32_16x16x16_fp8_bf8   -     -      -     -     0x47  (d:W256 a:W64 b:W64 c:W256);
+    v_wmma_f32_16x16x16_bf8_fp8   -     -      -     -     0x48  (d:W256 a:W64 b:W64 c:W256);
+    v_wmma_f32_16x16x16_bf8_bf8   -     -      -     -     0x49  (d:W256 a:W64 b:W64 c:W256);
+    v_wmma_i32_16x16x32_iu4       -     -      -     -     0x4a  (d:W256 a:W64 b:W64 c:W256);
+    v_swmmac_f32_16x16x32_f16     -     -      -     -     0x50  (m:W256 a:W128 b:W256 c:B32);
+    v_swmmac_f32_16x16x32_bf16    -     -      -     -     0x51  (m:W256 a:W128 b:W256 c:B32);
+    v_swmmac_f16_16x16x32_f16     -     -      -     -     0x52  (m:W128 a:W128 b:W256 c:B32);
+    v_swmmac_bf16_16x16x32_bf16   -     -      -     -     0x53  (m:W128 a:W128 b:W256 c:B32);
+    v_swmmac_i32_16x16x32_iu8     -     -      -     -     0x54  (m:W256 a:W64 b:W128 c:B32);
+    v_swmmac_i32_16x16x32_iu4     -     -      -     -     0x55  (m:W256 a:B32 b:W64 c:B32);
+    v_swmmac_i32_16x16x64_iu4     -     -      -     -     0x56  (m:W256 a:W64 b:W128 c:B32);
+    v_swmmac_f32_16x16x32_fp8_fp8 -     -      -     -     0x57  (m:W256 a:W64 b:W128 c:B32);
+    v_swmmac_f32_16x16x32_fp8_bf8 -     -      -     -     0x58  (m:W256 a:W64 b:W128 c:B32);
+    v_swmmac_f32_16x16x32_bf8_fp8 -     -      -     -     0x59  (m:W256 a:W64 b:W128 c:B32);
+    v_swmmac_f32_16x16x32_bf8_bf8 -     -      -     -     0x5a  (m:W256 a:W64 b:W128 c:B32);
     v_pk_minimum_f16              -     -      -     -     0x1d  (d:PkF16 a:PkF16 b:PkF16);
     v_pk_maximum_f16              -     -      -     -     0x1e  (d:PkF16 a:PkF16 b:PkF16);
-    v_dot4_f32_fp8_bf8            -     -      -     -     0x24  (d:F32 a:B32 b:B32 c:F32);
-    v_dot4_f32_bf8_fp8            -     -      -     -     0x25  (d:F32 a:B32 b:B32 c:F32);
-    v_dot4_f32_fp8_fp8            -     -      -     -     0x26  (d:F32 a:B32 b:B32 c:F32);
-    v_dot4_f32_bf8_bf8            -     -      -     -     0x27  (d:F32 a:B32 b:B32 c:F32);
+    v_dot4_f32_fp8_bf8            -     -      -     -     0x24  (d:F32 a:B32 b:B32 c:F32)         [is(Flags::PACKED_DPP)];
+    v_dot4_f32_bf8_fp8            -     -      -     -     0x25  (d:F32 a:B32 b:B32 c:F32)         [is(Flags::PACKED_DPP)];
+    v_dot4_f32_fp8_fp8            -     -      -     -     0x26  (d:F32 a:B32 b:B32 c:F32)         [is(Flags::PACKED_DPP)];
+    v_dot4_f32_bf8_bf8            -     -      -     -     0x27  (d:F32 a:B32 b:B32 c:F32)         [is(Flags::PACKED_DPP)];
 } } };
 }

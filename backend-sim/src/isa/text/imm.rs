@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Formatter};
 
-use super::super::{Arch, Column};
+use super::super::{Arch, Column, NumberFormat};
 
 /// `s_waitcnt`: only counters that are waited for are written, all of them if there is none.
 pub(super) fn waitcnt(f: &mut Formatter<'_>, arch: Arch, value: u32) -> fmt::Result {
@@ -124,11 +124,18 @@ fn hwreg_name(arch: Arch, id: u32) -> Option<&'static str> {
     let gfx10 = column == Column::Gfx10;
     let gfx11 = column == Column::Gfx11;
     Some(match id {
+        1 if gfx12 => "HW_REG_WAVE_MODE",
+        2 if gfx12 => "HW_REG_WAVE_STATUS",
+        5 if gfx12 => "HW_REG_WAVE_GPR_ALLOC",
+        6 if gfx12 => "HW_REG_WAVE_LDS_ALLOC",
+        23 if gfx12 => "HW_REG_WAVE_HW_ID1",
+        24 if gfx12 => "HW_REG_WAVE_HW_ID2",
+        26 if gfx12 => "HW_REG_WAVE_SCHED_MODE",
         1 => "HW_REG_MODE",
         2 => "HW_REG_STATUS",
         3 if !gfx12 => "HW_REG_TRAPSTS",
         4 if gfx9 => "HW_REG_HW_ID",
-        4 if gfx12 => "HW_REG_STATE_PRIV",
+        4 if gfx12 => "HW_REG_WAVE_STATE_PRIV",
         5 => "HW_REG_GPR_ALLOC",
         6 => "HW_REG_LDS_ALLOC",
         7 => "HW_REG_IB_STS",
@@ -138,15 +145,15 @@ fn hwreg_name(arch: Arch, id: u32) -> Option<&'static str> {
         15 if gfx12 => "HW_REG_PERF_SNAPSHOT_DATA1",
         15 => "HW_REG_SH_MEM_BASES",
         16 if gfx12 => "HW_REG_PERF_SNAPSHOT_DATA2",
-        17 if gfx12 => "HW_REG_EXCP_FLAG_PRIV",
-        18 if gfx12 => "HW_REG_EXCP_FLAG_USER",
-        19 if gfx12 => "HW_REG_TRAP_CTRL",
-        20 if gfx12 => "HW_REG_SCRATCH_BASE_LO",
-        21 if gfx12 => "HW_REG_SCRATCH_BASE_HI",
+        17 if gfx12 => "HW_REG_WAVE_EXCP_FLAG_PRIV",
+        18 if gfx12 => "HW_REG_WAVE_EXCP_FLAG_USER",
+        19 if gfx12 => "HW_REG_WAVE_TRAP_CTRL",
+        20 if gfx12 => "HW_REG_WAVE_SCRATCH_BASE_LO",
+        21 if gfx12 => "HW_REG_WAVE_SCRATCH_BASE_HI",
         29 if gfx12 => "HW_REG_SHADER_CYCLES_LO",
         30 if gfx12 => "HW_REG_SHADER_CYCLES_HI",
-        31 if gfx12 => "HW_REG_DVGPR_ALLOC_LO",
-        32 if gfx12 => "HW_REG_DVGPR_ALLOC_HI",
+        31 if gfx12 => "HW_REG_WAVE_DVGPR_ALLOC_LO",
+        32 if gfx12 => "HW_REG_WAVE_DVGPR_ALLOC_HI",
         16 if gfx9 || gfx10 => "HW_REG_TBA_LO",
         17 if gfx9 || gfx10 => "HW_REG_TBA_HI",
         18 if gfx9 || gfx10 => "HW_REG_TMA_LO",
@@ -290,6 +297,12 @@ pub(super) fn swizzle(f: &mut Formatter<'_>, value: u32) -> fmt::Result {
             lane(6)
         );
     }
+    if value >> 13 == 7 {
+        return write!(f, "swizzle(FFT,{})", value & 31);
+    }
+    if value >> 14 == 3 {
+        return write!(f, "swizzle(ROTATE,{},{})", value >> 10 & 1, value >> 5 & 31);
+    }
     if value >> 15 != 0 {
         return write!(f, "{value}");
     }
@@ -323,113 +336,22 @@ pub(super) fn swizzle(f: &mut Formatter<'_>, value: u32) -> fmt::Result {
 
 /// The format of a typed buffer access, as `Mods::fmt` holds it.
 pub(super) fn buffer_format(f: &mut Formatter<'_>, arch: Arch, format: u8) -> fmt::Result {
-    if arch.is_gfx9() {
-        let (data, number) = (format & 15, format >> 4);
-        return match (data, number) {
-            (1, 0) => Ok(()),
-            (1, _) => write!(
-                f,
-                " format:[BUF_NUM_FORMAT_{}]",
-                NUMBER_FORMATS[usize::from(number & 7)]
-            ),
-            (_, 0) => write!(
-                f,
-                " format:[BUF_DATA_FORMAT_{}]",
-                DATA_FORMATS[usize::from(data)]
-            ),
-            _ => write!(
-                f,
-                " format:[BUF_DATA_FORMAT_{},BUF_NUM_FORMAT_{}]",
-                DATA_FORMATS[usize::from(data)],
-                NUMBER_FORMATS[usize::from(number & 7)]
-            ),
-        };
-    }
     if format == 1 {
         return Ok(());
     }
-    // Unified formats run through the data formats, each with the number formats that it has.
-    let groups: &[(&str, &[&str])] = if arch.is_gfx11_plus() {
-        &GFX11_FORMATS
-    } else {
-        &GFX10_FORMATS
+    let Some((data, number)) = super::super::buffer_format(arch, format) else {
+        return write!(f, " format:{format}");
     };
-    let mut code = usize::from(format);
-    for (data, numbers) in groups {
-        if let Some(number) = numbers.get(code) {
-            return write!(f, " format:[BUF_FMT_{data}{number}]");
-        }
-        code -= numbers.len();
+    let (data, default) = (data.name(), number == NumberFormat::Unorm);
+    let number = number.name();
+    match (arch.is_gfx9(), format & 15) {
+        (true, 1) => write!(f, " format:[BUF_NUM_FORMAT_{number}]"),
+        (true, _) if default => write!(f, " format:[BUF_DATA_FORMAT_{data}]"),
+        (true, _) => write!(
+            f,
+            " format:[BUF_DATA_FORMAT_{data},BUF_NUM_FORMAT_{number}]"
+        ),
+        (false, _) if format == 0 => write!(f, " format:[BUF_FMT_INVALID]"),
+        (false, _) => write!(f, " format:[BUF_FMT_{data}_{number}]"),
     }
-    write!(f, " format:{format}")
 }
-
-const DATA_FORMATS: [&str; 16] = [
-    "INVALID",
-    "8",
-    "16",
-    "8_8",
-    "32",
-    "16_16",
-    "10_11_11",
-    "11_11_10",
-    "10_10_10_2",
-    "2_10_10_10",
-    "8_8_8_8",
-    "32_32",
-    "16_16_16_16",
-    "32_32_32",
-    "32_32_32_32",
-    "RESERVED_15",
-];
-const NUMBER_FORMATS: [&str; 8] = [
-    "UNORM",
-    "SNORM",
-    "USCALED",
-    "SSCALED",
-    "UINT",
-    "SINT",
-    "RESERVED_6",
-    "FLOAT",
-];
-
-const NORMAL: &[&str] = &["_UNORM", "_SNORM", "_USCALED", "_SSCALED", "_UINT", "_SINT"];
-const WITH_FLOAT: &[&str] = &[
-    "_UNORM", "_SNORM", "_USCALED", "_SSCALED", "_UINT", "_SINT", "_FLOAT",
-];
-const WIDE: &[&str] = &["_UINT", "_SINT", "_FLOAT"];
-
-const GFX10_FORMATS: [(&str, &[&str]); 15] = [
-    ("INVALID", &[""]),
-    ("8", NORMAL),
-    ("16", WITH_FLOAT),
-    ("8_8", NORMAL),
-    ("32", WIDE),
-    ("16_16", WITH_FLOAT),
-    ("10_11_11", WITH_FLOAT),
-    ("11_11_10", WITH_FLOAT),
-    ("10_10_10_2", NORMAL),
-    ("2_10_10_10", NORMAL),
-    ("8_8_8_8", NORMAL),
-    ("32_32", WIDE),
-    ("16_16_16_16", WITH_FLOAT),
-    ("32_32_32", WIDE),
-    ("32_32_32_32", WIDE),
-];
-const GFX11_FORMATS: [(&str, &[&str]); 15] = [
-    ("INVALID", &[""]),
-    ("8", NORMAL),
-    ("16", WITH_FLOAT),
-    ("8_8", NORMAL),
-    ("32", WIDE),
-    ("16_16", WITH_FLOAT),
-    ("10_11_11", &["_FLOAT"]),
-    ("11_11_10", &["_FLOAT"]),
-    ("10_10_10_2", &["_UNORM", "_SNORM", "_UINT", "_SINT"]),
-    ("2_10_10_10", NORMAL),
-    ("8_8_8_8", NORMAL),
-    ("32_32", WIDE),
-    ("16_16_16_16", WITH_FLOAT),
-    ("32_32_32", WIDE),
-    ("32_32_32_32", WIDE),
-];

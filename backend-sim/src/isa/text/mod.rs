@@ -85,6 +85,7 @@ impl Text<'_> {
 
     /// Operands of `op`, which stand in the instruction from index `first` on.
     fn operands(&self, f: &mut Formatter<'_>, op: Op, first: usize) -> fmt::Result {
+        let scattered = self.inst.is_scattered();
         let operands = &self.inst.operands[first..];
         let mut separator = " ";
         for (index, (operand, desc)) in operands.iter().zip(op.row().operands()).enumerate() {
@@ -97,6 +98,19 @@ impl Text<'_> {
                 ty: self.inst.operand_type(first + index),
                 ..*desc
             };
+            if scattered && desc.field == Field::Addr {
+                // Address registers that are named one by one stand in brackets.
+                f.write_str("[")?;
+                self.operand(f, *operand, &desc)?;
+                for (operand, desc) in operands.iter().zip(op.row().operands()) {
+                    if matches!(desc.field, Field::Nsa(_)) && *operand != Operand::None {
+                        f.write_str(", ")?;
+                        self.operand(f, *operand, desc)?;
+                    }
+                }
+                f.write_str("]")?;
+                continue;
+            }
             self.operand(f, *operand, &desc)?;
         }
         Ok(())
@@ -108,6 +122,7 @@ impl Text<'_> {
         match field {
             Field::CmpxDst => self.arch.is_gfx10_plus(),
             Field::Ret => operand == Operand::None,
+            Field::Nsa(_) => true,
             Field::Imm(super::ImmKind::Optional) => operand == Operand::Imm(0),
             // A load that goes to LDS.
             Field::Dst => mods.lds && operand == Operand::None,

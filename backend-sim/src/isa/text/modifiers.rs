@@ -2,8 +2,9 @@
 
 use core::fmt::{self, Formatter};
 
+use super::super::image::DIMENSIONS;
 use super::super::row::Flags;
-use super::super::{Cache, Dpp, DppCtrl, Field, Format, Op, Select, Unused};
+use super::super::{Cache, Dir, Dpp, DppCtrl, Field, Format, Op, Select, Unused};
 use super::{Text, imm};
 
 impl Text<'_> {
@@ -11,6 +12,9 @@ impl Text<'_> {
         match self.inst.format {
             Format::Vop1 | Format::Vop2 | Format::Vopc => self.vop(f),
             Format::Vop3 => {
+                if self.inst.op.is_bitop3() && self.inst.mods.bitop3 != 0 {
+                    write!(f, " bitop3:{}", Dec(self.inst.mods.bitop3))?;
+                }
                 self.op_sel(f)?;
                 self.vop(f)
             }
@@ -25,6 +29,7 @@ impl Text<'_> {
                 flag(f, self.inst.mods.lds, " lds")
             }
             Format::Mubuf | Format::Mtbuf => self.buffer(f),
+            Format::Mimg => self.image(f),
             _ => Ok(()),
         }
     }
@@ -65,26 +70,51 @@ impl Text<'_> {
         self.row().operands().iter().any(|o| o.field == field)
     }
 
-    /// Sources that select halves, in order.
-    fn sources(&self) -> u8 {
-        let is_source = |field| matches!(field, Field::Src0 | Field::Src1 | Field::Src2);
-        self.row()
-            .operands()
-            .iter()
-            .filter(|o| is_source(o.field))
-            .count() as u8
-    }
-
     fn op_sel(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let op_sel = self.inst.mods.op_sel;
         if op_sel == 0 {
             return Ok(());
         }
-        f.write_str(" op_sel:[")?;
-        for source in 0..self.sources() {
-            write!(f, "{},", op_sel >> source & 1)?;
+        match self.inst.op {
+            Op::v_permlane16_swap_b32 | Op::v_permlane32_swap_b32 => {
+                flag(f, op_sel & 2 != 0, " bound_ctrl:1")?;
+                return flag(f, op_sel & 1 != 0, " fi:1");
+            }
+            // The bits are stored in reverse.
+            Op::v_cvt_f32_fp8 | Op::v_cvt_f32_bf8 => {
+                return write!(f, " byte_sel:{}", (op_sel & 1) << 1 | op_sel >> 1 & 1);
+            }
+            Op::v_cvt_sr_fp8_f32 | Op::v_cvt_sr_bf8_f32 if self.arch.is_gfx12_plus() => {
+                return write!(f, " byte_sel:{}", op_sel >> 2);
+            }
+            _ => {}
         }
-        write!(f, "{}]", op_sel >> 3 & 1)
+        let row = self.row();
+        // Old values of the destination count, lane masks do not where they are not written.
+        let old = row
+            .operands()
+            .first()
+            .is_some_and(|o| o.dir == Dir::ReadWrite);
+        let lanes =
+            row.mnemonic.starts_with("v_permlane16_") || row.mnemonic.starts_with("v_permlanex16_");
+        let unwritten =
+            row.format == Format::Vopc && (row.has(Field::CmpxDst) || self.inst.mods.dpp.is_some());
+        let sources = match lanes {
+            true => 2,
+            false => row.op_sel_sources() + u8::from(old),
+        };
+        for source in 0..sources {
+            write!(
+                f,
+                "{}{}",
+                if source == 0 { " op_sel:[" } else { "," },
+                op_sel >> source & 1
+            )?;
+        }
+        if !lanes && !unwritten {
+            write!(f, ",{}", op_sel >> 3 & 1)?;
+        }
+        f.write_str("]")
     }
 
     fn vop3p(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -92,6 +122,15 @@ impl Text<'_> {
         if self.row().flags.has(Flags::MATRIX) {
             if self.row().operands().len() == 2 {
                 return Ok(());
+            }
+            if self.row().has(Field::Scale) {
+                let bits = |f: &mut Formatter<'_>, name, mask: u8| {
+                    write!(f, " {name}:[{},{},0]", mask & 1, mask >> 1 & 1)
+                };
+                if mods.op_sel != 0 {
+                    bits(f, "op_sel", mods.op_sel)?;
+                }
+                bits(f, "op_sel_hi", mods.op_sel_hi)?;
             }
             for (name, value) in [
                 ("cbsz", mods.cbsz),
@@ -104,7 +143,7 @@ impl Text<'_> {
             }
             return Ok(());
         }
-        let sources = self.sources();
+        let sources = self.row().op_sel_sources();
         let all = (1u8 << sources) - 1;
         let list = |f: &mut Formatter<'_>, name: &str, mask: u8, usual: u8| {
             if mask & all == usual {
@@ -122,6 +161,15 @@ impl Text<'_> {
             f.write_str("]")
         };
         let mix = self.is_mix();
+        if self.row().mnemonic.starts_with("v_swmmac") {
+            // The register holds the indices of several such operations.
+            if mods.op_sel != 0 {
+                write!(f, " index_key:{}", mods.op_sel & 3)?;
+            }
+            list(f, "neg_lo", mods.neg & 3, 0)?;
+            list(f, "neg_hi", mods.neg_hi & 3, 0)?;
+            return flag(f, mods.clamp, " clamp");
+        }
         list(f, "op_sel", mods.op_sel, 0)?;
         list(f, "op_sel_hi", mods.op_sel_hi, if mix { 0 } else { all })?;
         if !mix {
@@ -198,6 +246,24 @@ impl Text<'_> {
             write!(f, " offset:{}", mods.offset)?;
         }
         flag(f, mods.gds, " gds")
+    }
+
+    fn image(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (mods, image) = (&self.inst.mods, &self.inst.mods.image);
+        if image.dmask != 0 {
+            write!(f, " dmask:{:#x}", image.dmask)?;
+        }
+        if let Some(dim) = image.dim {
+            write!(f, " dim:SQ_RSRC_IMG_{}", DIMENSIONS[usize::from(dim & 7)])?;
+        }
+        flag(f, image.unorm, " unorm")?;
+        self.cache(f)?;
+        flag(f, image.r128, " r128")?;
+        flag(f, image.a16, " a16")?;
+        flag(f, mods.tfe, " tfe")?;
+        flag(f, image.lwe, " lwe")?;
+        flag(f, image.da, " da")?;
+        flag(f, image.d16, " d16")
     }
 
     fn buffer(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -284,6 +350,18 @@ impl Text<'_> {
 
 fn flag(f: &mut Formatter<'_>, set: bool, text: &str) -> fmt::Result {
     if set { f.write_str(text) } else { Ok(()) }
+}
+
+/// A number as LLVM writes small ones: in decimal up to nine.
+struct Dec(u8);
+
+impl fmt::Display for Dec {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            n @ 0..=9 => write!(f, "{n}"),
+            n => write!(f, "{n:#x}"),
+        }
+    }
 }
 
 fn select(select: Select) -> &'static str {

@@ -2,9 +2,8 @@
 
 use core::fmt::{self, Formatter};
 
-use super::super::row::Flags;
 use super::super::{
-    Column, Field, Format, ImmKind, InlineFloat, Lanes, Operand, OperandDesc, Type,
+    Column, Field, Format, ImmKind, InlineFloat, Lanes, Op, Operand, OperandDesc, Type,
 };
 use super::{Text, imm};
 
@@ -19,24 +18,51 @@ impl Text<'_> {
             Field::Src0 => self.modified(f, operand, desc.ty, 0)?,
             Field::Src1 => self.modified(f, operand, desc.ty, 1)?,
             Field::Src2 => self.modified(f, operand, desc.ty, 2)?,
+            Field::Dst => {
+                self.plain(f, operand, desc.ty)?;
+                self.half(f, operand, 3)?;
+            }
             Field::Imm(kind) => return self.immediate(f, operand, kind),
+            // Where the offset is written on its own.
+            Field::Soffset if self.row().has(Field::Imm(ImmKind::Offset)) => {
+                return match operand {
+                    Operand::None => f.write_str("null"),
+                    register => self.plain(f, register, desc.ty),
+                };
+            }
+            Field::Soffset if self.row().has(Field::Imm(ImmKind::Offset)) => {
+                return match operand {
+                    Operand::None => f.write_str("null"),
+                    register => self.plain(f, register, desc.ty),
+                };
+            }
             Field::Soffset if self.inst.format == Format::Smem => {
                 return self.smem_offset(f, operand);
             }
             // All 32 bits, also where 16 are used.
-            Field::Literal => self.plain(f, operand, Type::B32)?,
+            Field::Literal => match operand {
+                Operand::Literal(value) => write!(f, "{value:#x}")?,
+                other => self.plain(f, other, Type::B32)?,
+            },
             Field::Saddr | Field::Addr if operand == Operand::None => return f.write_str("off"),
             _ => self.plain(f, operand, desc.ty)?,
         }
-        if self.row().flags.has(Flags::TRUE16) && matches!(operand, Operand::Vgpr(_)) {
-            let bit = if desc.field == Field::Dst { 3 } else { 0 };
-            return f.write_str(if self.inst.mods.op_sel >> bit & 1 == 1 {
-                ".h"
-            } else {
-                ".l"
-            });
-        }
         Ok(())
+    }
+
+    /// The half of a register that an operand is, where assembly writes it with the register: since gfx11.
+    fn half(&self, f: &mut Formatter<'_>, operand: Operand, bit: u8) -> fmt::Result {
+        let halves = match self.row().op {
+            Op::v_cvt_pk_fp8_f32 | Op::v_cvt_pk_bf8_f32 => 8,
+            _ if !self.inst.format.is_vop() => 0,
+            _ => self.row().short_halves(self.arch),
+        };
+        let written = self.arch.is_gfx11_plus() && halves >> bit & 1 == 1;
+        match (operand, self.inst.mods.op_sel >> bit & 1) {
+            (Operand::Vgpr(_), 0) if written => f.write_str(".l"),
+            (Operand::Vgpr(_), _) if written => f.write_str(".h"),
+            _ => Ok(()),
+        }
     }
 
     /// A source with what its modifiers do to it.
@@ -74,7 +100,13 @@ impl Text<'_> {
         };
         f.write_str(open)?;
         self.plain(f, operand, ty)?;
+        self.half(f, operand, index)?;
         f.write_str(close)
+    }
+
+    /// Whether LLVM takes an integer source for a float of half precision.
+    fn has_float_format(&self) -> bool {
+        self.row().mnemonic.contains("_class_f16") || self.row().op == Op::v_ldexp_f16
     }
 
     fn is_sop1(&self) -> bool {
@@ -121,7 +153,9 @@ impl Text<'_> {
             Operand::Int(n) => write!(f, "{n}"),
             // 16-bit integers have no fractions: the bits are shown.
             Operand::Float(constant)
-                if matches!(ty, Type::U16 | Type::I16 | Type::B16) && !self.is_sop1() =>
+                if matches!(ty, Type::U16 | Type::I16 | Type::B16)
+                    && !self.is_sop1()
+                    && !self.has_float_format() =>
             {
                 write!(f, "{:#x}", constant.f16_bits())
             }
@@ -134,10 +168,12 @@ impl Text<'_> {
     }
 
     fn immediate(&self, f: &mut Formatter<'_>, operand: Operand, kind: ImmKind) -> fmt::Result {
-        let Operand::Imm(value) = operand else {
-            return self.plain(f, operand, Type::Imm);
+        let value = match operand {
+            Operand::Imm(value) => value as u32 & 0xffff,
+            // The offset is a modifier, which assembly writes here.
+            _ if kind == ImmKind::Offset => 0,
+            _ => return self.plain(f, operand, Type::Imm),
         };
-        let value = value as u32 & 0xffff;
         match kind {
             ImmKind::Hex => write!(f, "{value:#x}"),
             // Large numbers are written in hexadecimal.
@@ -150,6 +186,7 @@ impl Text<'_> {
             ImmKind::Depctr => imm::depctr(f, value),
             ImmKind::Delay => imm::delay(f, value),
             ImmKind::Version => imm::version(f, value),
+            ImmKind::Offset => hex(f, self.inst.mods.offset),
         }
     }
 
@@ -163,7 +200,7 @@ impl Text<'_> {
             return hex(f, offset);
         }
         self.plain(f, register, Type::U32)?;
-        if offset != 0 || self.inst.mods.soffset_en {
+        if offset != 0 || self.inst.mods.soffset_en || self.arch.is_gfx12_plus() {
             f.write_str(" offset:")?;
             hex(f, offset)?;
         }
@@ -191,30 +228,35 @@ fn registers(f: &mut Formatter<'_>, file: &str, first: u8, dwords: u8) -> fmt::R
     }
 }
 
-/// A literal that an inline constant could have named is written as that constant. 16-bit operands read, and
-/// show, the low half.
+/// A literal that an inline constant could have named is marked as one. 16-bit operands read, and show, the low half.
 fn literal(f: &mut Formatter<'_>, value: u32, ty: Type) -> fmt::Result {
     let half = ty.is_16();
-    let value = if half { value & 0xffff } else { value };
-    let number = if ty == Type::F16 {
-        i32::from(value as i16)
+    let read = if half { value & 0xffff } else { value };
+    if ty == Type::F64 {
+        // The high half of a double.
+        let same = |constant: &&InlineFloat| constant.f64_bits() == u64::from(value) << 32;
+        return match InlineFloat::ALL.iter().find(same) {
+            Some(constant) => f.write_str(inline_float(*constant, ty)),
+            None => write!(f, "{value:#x}"),
+        };
+    }
+    let number = if half {
+        i32::from(read as i16)
     } else {
-        value as i32
+        read as i32
     };
     let wide = ty.dwords(Lanes::W64) > 1;
-    if (-16..=64).contains(&number) && !(wide && number < 0) {
-        return write!(f, "{number}");
-    }
-    let same = |constant: &&InlineFloat| match ty {
+    let same = |constant: &InlineFloat| match ty {
         _ if wide => false,
-        Type::F16 => u32::from(constant.f16_bits()) == value,
-        Type::Bf16 => u32::from(constant.bf16_bits()) == value,
-        _ => !half && constant.f32_bits() == value,
+        Type::F16 => u32::from(constant.f16_bits()) == read,
+        Type::Bf16 => u32::from(constant.bf16_bits()) == read,
+        _ => !half && constant.f32_bits() == read,
     };
-    match InlineFloat::ALL.iter().find(same) {
-        Some(constant) => f.write_str(inline_float(*constant, ty)),
-        None => write!(f, "{value:#x}"),
+    let integer = (-16..=64).contains(&number) && !(wide && number < 0);
+    if integer || InlineFloat::ALL.iter().any(same) {
+        return write!(f, "lit({value:#x})");
     }
+    write!(f, "{read:#x}")
 }
 
 fn inline_float(constant: InlineFloat, ty: Type) -> &'static str {

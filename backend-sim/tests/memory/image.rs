@@ -1,0 +1,279 @@
+//! Images: linear layouts, their formats, and what lies outside of them.
+
+use super::bed::Bed;
+use rukh_backend_sim::exec::FaultKind;
+use rukh_backend_sim::isa::Arch;
+
+const GENERATIONS: [Arch; 4] = [Arch::Gfx900, Arch::Gfx90a, Arch::Gfx1030, Arch::Gfx1100];
+const ONE_D: u32 = 8;
+const TWO_D: u32 = 9;
+const THREE_D: u32 = 10;
+const TWO_D_ARRAY: u32 = 13;
+
+/// What the fields of a descriptor are to say.
+struct Image {
+    kind: u32,
+    size: [u32; 3],
+    pitch: u32,
+    /// Codes on gfx9 (data, number), gfx10 and gfx11.
+    format: (u32, u32, u32),
+}
+
+const FLOAT_32: (u32, u32, u32) = (4 | 7 << 6, 22, 22);
+const UINT_32: (u32, u32, u32) = (4 | 4 << 6, 20, 20);
+const UNORM_8_8_8_8: (u32, u32, u32) = (10, 56, 42);
+
+fn set_descriptor(bed: &mut Bed, arch: Arch, at: u64, image: &Image) {
+    let [width, height, depth] = image.size.map(|size| size - 1);
+    let base = at >> 8;
+    let selects = 0xfac | image.kind << 28;
+    let words = if arch < Arch::Gfx1030 {
+        [
+            base as u32,
+            (base >> 32) as u32 | image.format.0 << 20,
+            width | height << 14,
+            selects,
+            depth | (image.pitch - 1) << 13,
+            0,
+            0,
+            0,
+        ]
+    } else {
+        let format = if arch >= Arch::Gfx1100 {
+            image.format.2
+        } else {
+            image.format.1
+        };
+        let plain = image.kind == ONE_D || image.kind == TWO_D;
+        [
+            base as u32,
+            (base >> 32) as u32 | format << 20 | (width & 3) << 30,
+            width >> 2 | height << 14,
+            selects,
+            if plain { image.pitch - 1 } else { depth },
+            0,
+            0,
+            0,
+        ]
+    };
+    bed.set_scalars(8, &words);
+}
+
+/// The syntax of a generation: addresses are a tuple, and since gfx10 the dimension is written.
+fn modifiers(arch: Arch, dimension: &str) -> String {
+    match arch {
+        Arch::Gfx900 | Arch::Gfx90a if dimension.ends_with("ARRAY") => "unorm da".into(),
+        Arch::Gfx900 | Arch::Gfx90a => "unorm".into(),
+        _ => format!("dim:SQ_RSRC_IMG_{dimension} unorm"),
+    }
+}
+
+#[test]
+fn loads_and_stores_follow_the_pitch_and_stop_at_the_edges() {
+    for arch in GENERATIONS {
+        let mut bed = Bed::of(arch);
+        let at = bed.allocate(2);
+        for i in 0..2048u32 {
+            bed.write(at + u64::from(i) * 4, &i.to_le_bytes());
+        }
+        let image = Image {
+            kind: TWO_D,
+            size: [10, 6, 1],
+            pitch: 64,
+            format: UINT_32,
+        };
+        set_descriptor(&mut bed, arch, at, &image);
+        bed.set(2, |lane| lane as u32 % 16);
+        bed.set(3, |lane| lane as u32 / 4);
+        let dim = modifiers(arch, "2D");
+        bed.run(&format!("image_load v6, v[2:3], s[8:15] dmask:0x1 {dim}"));
+        for lane in 0..32 {
+            let (x, y) = (lane % 16, lane / 4);
+            let expected = if x < 10 && y < 6 { y * 64 + x } else { 0 };
+            assert_eq!(bed.get(6, lane as usize), expected, "{arch}");
+        }
+        bed.set(6, |_| 7777);
+        bed.run(&format!("image_store v6, v[2:3], s[8:15] dmask:0x1 {dim}"));
+        let stored = (0..2048u64)
+            .filter(|i| bed.word(at + i * 4) == 7777)
+            .count();
+        let lanes = if arch < Arch::Gfx1030 { 64 } else { 32 };
+        let inside: std::collections::BTreeSet<(u32, u32)> = (0..lanes)
+            .map(|lane| (lane % 16, lane / 4))
+            .filter(|&(x, y)| x < 10 && y < 6)
+            .collect();
+        assert_eq!(stored, inside.len(), "{arch}");
+    }
+}
+
+#[test]
+fn components_are_converted_and_chosen_by_the_mask() {
+    for arch in GENERATIONS {
+        let mut bed = Bed::of(arch);
+        let at = bed.allocate(1);
+        bed.write(at + 8, &[255, 51, 0, 102]);
+        let image = Image {
+            kind: ONE_D,
+            size: [64, 1, 1],
+            pitch: 64,
+            format: UNORM_8_8_8_8,
+        };
+        set_descriptor(&mut bed, arch, at, &image);
+        bed.set(2, |_| 2);
+        bed.wave.set_exec(1);
+        let dim = modifiers(arch, "1D");
+        bed.run(&format!(
+            "image_load v[4:5], v2, s[8:15] dmask:0xa {dim}\nimage_load v[6:7], v2, s[8:15] dmask:0xf {dim} d16"
+        ));
+        let got = [bed.get(4, 0), bed.get(5, 0)].map(f32::from_bits);
+        assert_eq!(got, [0.2, 0.4], "{arch}");
+        // 1.0, 0.2, 0.0 and 0.4 in half precision.
+        assert_eq!(
+            [bed.get(6, 0), bed.get(7, 0)],
+            [0x3266_3c00, 0x3666_0000],
+            "{arch}"
+        );
+    }
+}
+
+#[test]
+fn slices_and_depth_are_planes_of_the_whole_height() {
+    for arch in GENERATIONS {
+        for (kind, dimension) in [(THREE_D, "3D"), (TWO_D_ARRAY, "2D_ARRAY")] {
+            let mut bed = Bed::of(arch);
+            let at = bed.allocate(8);
+            for i in 0..8192u32 {
+                bed.write(at + u64::from(i) * 4, &(i as f32).to_bits().to_le_bytes());
+            }
+            let image = Image {
+                kind,
+                size: [64, 4, 8],
+                pitch: 64,
+                format: FLOAT_32,
+            };
+            set_descriptor(&mut bed, arch, at, &image);
+            bed.set(2, |lane| lane as u32 + 1);
+            bed.set(3, |lane| lane as u32 % 4);
+            bed.set(4, |lane| lane as u32 % 10);
+            let dim = modifiers(arch, dimension);
+            bed.run(&format!("image_load v6, v[2:4], s[8:15] dmask:0x1 {dim}"));
+            for lane in 0..32u32 {
+                let expected = if lane % 10 < 8 {
+                    (lane % 10 * 4 + lane % 4) * 64 + lane + 1
+                } else {
+                    0
+                };
+                assert_eq!(
+                    f32::from_bits(bed.get(6, lane as usize)),
+                    expected as f32,
+                    "{arch} {dimension}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn addresses_may_be_registers_apart_since_gfx10() {
+    for arch in [Arch::Gfx1030, Arch::Gfx1100] {
+        let mut bed = Bed::of(arch);
+        let at = bed.allocate(1);
+        bed.write(at + (3 * 64 + 5) * 4, &99u32.to_le_bytes());
+        let image = Image {
+            kind: TWO_D,
+            size: [64, 16, 1],
+            pitch: 64,
+            format: UINT_32,
+        };
+        set_descriptor(&mut bed, arch, at, &image);
+        bed.set(2, |_| 5);
+        bed.set(7, |_| 3);
+        bed.set(9, |_| 3 << 16 | 5);
+        bed.run(
+            "image_load v10, [v2, v7], s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_2D unorm\n\
+             image_load v11, v9, s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_2D unorm a16",
+        );
+        assert_eq!((bed.get(10, 0), bed.get(11, 0)), (99, 99), "{arch}");
+    }
+}
+
+#[test]
+fn atomics_on_images_return_what_was_there() {
+    for arch in GENERATIONS {
+        let mut bed = Bed::of(arch);
+        let at = bed.allocate(1);
+        bed.write(at + 12, &100u32.to_le_bytes());
+        let image = Image {
+            kind: ONE_D,
+            size: [64, 1, 1],
+            pitch: 64,
+            format: UINT_32,
+        };
+        set_descriptor(&mut bed, arch, at, &image);
+        bed.set(2, |_| 3);
+        bed.set(4, |_| 1);
+        bed.wave.set_exec(0xff);
+        bed.run(&format!(
+            "image_atomic_add v4, v2, s[8:15] dmask:0x1 {} glc",
+            modifiers(arch, "1D")
+        ));
+        assert_eq!(bed.word(at + 12), 108, "{arch}");
+        for lane in 0..8 {
+            assert_eq!(bed.get(4, lane), 100 + lane as u32, "{arch}");
+        }
+    }
+}
+
+#[test]
+fn images_tell_their_size() {
+    for arch in GENERATIONS {
+        let mut bed = Bed::of(arch);
+        let image = Image {
+            kind: TWO_D_ARRAY,
+            size: [100, 30, 7],
+            pitch: 128,
+            format: UINT_32,
+        };
+        set_descriptor(&mut bed, arch, 0, &image);
+        let dim = if arch < Arch::Gfx1030 {
+            "unorm da"
+        } else {
+            "dim:SQ_RSRC_IMG_2D_ARRAY unorm"
+        };
+        bed.run(&format!(
+            "image_get_resinfo v[4:7], v2, s[8:15] dmask:0xf {dim}"
+        ));
+        let got: [u32; 4] = std::array::from_fn(|i| bed.get(4 + i as u16, 0));
+        assert_eq!(got, [100, 30, 7, 1], "{arch}");
+    }
+}
+
+#[test]
+fn what_is_not_linear_is_refused_by_name() {
+    for arch in GENERATIONS {
+        let mut bed = Bed::of(arch);
+        let image = Image {
+            kind: TWO_D,
+            size: [64, 1, 1],
+            pitch: 64,
+            format: UINT_32,
+        };
+        set_descriptor(&mut bed, arch, 0, &image);
+        let word3 = bed.wave.sgpr(11);
+        bed.wave.set_sgpr(11, word3 | 9 << 20);
+        let fault = bed.fault(&format!(
+            "image_load v6, v[2:3], s[8:15] dmask:0x1 {}",
+            modifiers(arch, "2D")
+        ));
+        assert!(
+            matches!(
+                fault.kind,
+                FaultKind::Unsupported {
+                    what: "a tiled image",
+                    ..
+                }
+            ),
+            "{fault}"
+        );
+    }
+}

@@ -1,0 +1,13 @@
+//! What memory, scalar, LDS and control instructions do, on programs that LLVM assembles here and now.
+//!
+//! Needs `llvm-mc-22` (package llvm-22). Expectations are worked out by hand, by exact
+//! arithmetic, or from AMD's published pseudocode; never by the executor's own functions.
+
+mod bed;
+mod buffer;
+mod control;
+mod flat;
+mod formats;
+mod image;
+mod lds;
+mod scalar;
