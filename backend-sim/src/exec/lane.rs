@@ -220,7 +220,7 @@ fn permlane_swap<const N: usize>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) ->
     let (mut first, mut second) = (old_first, old_second);
     let (mut write_first, mut write_second) = (0, 0);
     let (fetch_inactive, zero) = (op.flags & 1 != 0, op.flags & 2 != 0);
-    for lane in (0..m.wave.lanes as usize).filter(|lane| lane / N % 2 == 0) {
+    for lane in (0..m.wave.lanes as usize).filter(|lane| (lane / N).is_multiple_of(2)) {
         let other = (lane + N) & 63;
         let exchange = |to: usize, from: usize, slot: &mut u32, value: u32, mask: &mut u64| {
             if exec >> to & 1 == 0 {

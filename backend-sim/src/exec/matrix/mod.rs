@@ -379,7 +379,7 @@ fn spread(scratch: &mut Scratch, indices: &[u32], shift: u32, each: usize) {
     for (lane, &indices) in indices.iter().enumerate().take(64) {
         let indices = indices >> (shift & 31);
         for stored in 0..each / 2 {
-            let place = indices >> (2 * stored & 31) & 3;
+            let place = indices >> ((2 * stored) & 31) & 3;
             let element = stored / 2 * 4 + place as usize;
             scratch.a[element & 31][lane] = scratch.stored[stored & 31][lane];
         }

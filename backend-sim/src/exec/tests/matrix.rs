@@ -1,6 +1,9 @@
 //! Matrix instructions against plain matrix products. What an instruction multiplies is read off its name; where its
 //! elements lie is written here as AMD's Matrix Instruction Calculator states it, from coordinates to lanes and bits.
 
+// Lanes, rows and columns are known by their numbers.
+#![allow(clippy::needless_range_loop)]
+
 use alloc::string::{String, ToString};
 
 use super::*;

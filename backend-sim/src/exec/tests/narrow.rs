@@ -1,5 +1,8 @@
 //! Scaled conversions, exchanges between lanes and halves of registers: whole instructions, as encoded.
 
+// Lanes, rows and columns are known by their numbers.
+#![allow(clippy::needless_range_loop)]
+
 use super::*;
 use crate::isa::{Code, Dir, Field, Format, Inst, Mods, Op, Operand, Rng, encode, generate};
 
