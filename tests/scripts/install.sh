@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need from Debian's packages and crates.io: `install.sh [quick|default|full]`.
 set -euo pipefail
-packages=(clang-19 lld-19 llvm-19 llvm-22 gcc libc6-dev linux-libc-dev libhsa-runtime-dev rocminfo kmod libdrm-dev valgrind util-linux jq
+packages=(clang-19 lld-19 llvm-19 clang-22 lld-22 llvm-22 gcc libc6-dev linux-libc-dev libhsa-runtime-dev rocm-device-libs rocminfo kmod libdrm-dev valgrind util-linux jq
   xz-utils zstd)
 missing=()
 for package in "${packages[@]}"; do

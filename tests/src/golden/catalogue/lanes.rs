@@ -4,8 +4,29 @@ use crate::golden::Element::{F16, F32, F64, U32};
 use crate::golden::Fill::{Random, Zero};
 use crate::golden::{Kernel, Target};
 
-const GFX9: &[Target] = &[Target::Gfx90a, Target::Gfx942];
-const RDNA: &[Target] = &[Target::Gfx1100, Target::Gfx1100Wave64];
+const GFX9: &[Target] = &[
+    Target::Gfx900,
+    Target::Gfx906,
+    Target::Gfx908,
+    Target::Gfx90a,
+    Target::Gfx942,
+    Target::Gfx950,
+];
+const NEWBCAST: &[Target] = &[Target::Gfx90a, Target::Gfx942, Target::Gfx950];
+const GFX11: &[Target] = &[
+    Target::Gfx1100,
+    Target::Gfx1100Wave64,
+    Target::Gfx1201,
+    Target::Gfx1201Wave64,
+];
+const RDNA: &[Target] = &[
+    Target::Gfx1030,
+    Target::Gfx1030Wave64,
+    Target::Gfx1100,
+    Target::Gfx1100Wave64,
+    Target::Gfx1201,
+    Target::Gfx1201Wave64,
+];
 
 pub(super) fn kernels() -> Vec<Kernel> {
     vec![
@@ -21,8 +42,10 @@ pub(super) fn kernels() -> Vec<Kernel> {
             .buffer(U32, 512, Zero)
             .buffer(U32, 16, Zero),
         lane_ops("lane_ops", 27),
-        lane_ops("lane_ops_gfx9", 9).targets(GFX9),
-        lane_ops("lane_ops_rdna", 7).targets(RDNA),
+        lane_ops("lane_ops_gfx9", 8).targets(GFX9),
+        lane_ops("lane_ops_newbcast", 1).targets(NEWBCAST),
+        lane_ops("lane_ops_rdna", 6).targets(RDNA),
+        lane_ops("lane_ops_halves", 1).targets(GFX11),
         // gfx942 has other shapes for 8-bit integers.
         Kernel::new("matrix_ops", "mfma", 64, 64)
             .targets(&[Target::Gfx90a])
