@@ -54,6 +54,27 @@ pub(super) fn kernels() -> Vec<Kernel> {
             .buffer(F32, 3 * 256 + 1024, Zero)
             .buffer(F64, 256, Zero)
             .buffer(U32, 256, Zero),
+        tiles("mfma_gfx908", 3, false).targets(&[Target::Gfx908]),
+        tiles("mfma_gfx942", 5, true).targets(&[Target::Gfx942, Target::Gfx950]),
+        tiles("mfma_gfx950", 3, false).targets(&[Target::Gfx950]),
+        tiles("wmma_gfx12", 3, false)
+            .grid([32, 1, 1], [32, 1, 1])
+            .variant("32")
+            .targets(&[Target::Gfx1201]),
+        tiles("wmma_gfx12", 3, false)
+            .variant("64")
+            .targets(&[Target::Gfx1201Wave64]),
+        dots("dot_products", 7).targets(&Target::ALL[1..]),
+        dots("dot_products_16", 3).targets(&[
+            Target::Gfx906,
+            Target::Gfx908,
+            Target::Gfx90a,
+            Target::Gfx942,
+            Target::Gfx950,
+            Target::Gfx1030,
+            Target::Gfx1030Wave64,
+        ]),
+        dots("dot_products_mixed", 2).targets(GFX11),
         // One wave, whatever its size.
         wmma("32").targets(&[Target::Gfx1100]),
         wmma("64")
@@ -77,4 +98,26 @@ fn wmma(variant: &'static str) -> Kernel {
         .buffer(F32, 256, Zero)
         .buffer(F16, 256, Zero)
         .buffer(U32, 256, Zero)
+}
+
+/// A product of 16 by 16 for each type.
+fn tiles(name: &'static str, singles: usize, doubles: bool) -> Kernel {
+    let kernel = Kernel::new("matrix_tiles", name, 64, 64)
+        .buffer(U32, 256, Random)
+        .buffer(U32, 256, Random)
+        .buffer(F32, singles * 256, Zero);
+    let kernel = if doubles {
+        kernel.buffer(F64, 256, Zero)
+    } else {
+        kernel
+    };
+    kernel.buffer(U32, 256, Zero)
+}
+
+fn dots(name: &'static str, rows: usize) -> Kernel {
+    Kernel::new("dots", name, 256, 64)
+        .buffer(U32, 256, Random)
+        .buffer(U32, 256, Random)
+        .buffer(U32, rows * 256, Zero)
+        .u32(256)
 }
