@@ -17,6 +17,8 @@ pub enum Fill {
     Signed(f64, f64),
     /// Floating-point edge cases (zeros, subnormals, infinities, NaN) among random bits.
     Edges,
+    /// Whole numbers from 0 to below this.
+    Whole(u64),
     /// From zero upwards, each element by less than this more than the one before.
     Steps(u64),
 }
@@ -44,6 +46,7 @@ impl Fill {
             Fill::Zero => 0,
             Fill::Values(values) => values.get(index).copied().unwrap_or(0),
             Fill::Random => random.next(),
+            Fill::Whole(most) => element.nearest((random.next() % most) as f64),
             Fill::Steps(most) => random.next() % most,
             Fill::Range(low, high) => element.nearest(low + (high - low) * random.fraction()),
             Fill::Signed(low, high) => {

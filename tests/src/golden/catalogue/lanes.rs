@@ -2,7 +2,7 @@
 
 use crate::golden::Element::{F16, F32, F64, U32};
 use crate::golden::Fill::{Random, Zero};
-use crate::golden::{Kernel, Target};
+use crate::golden::{Fill, Kernel, Target};
 
 const GFX9: &[Target] = &[
     Target::Gfx900,
@@ -75,6 +75,14 @@ pub(super) fn kernels() -> Vec<Kernel> {
             Target::Gfx1030Wave64,
         ]),
         dots("dot_products_mixed", 2).targets(GFX11),
+        matmul_f16("64", 64).targets(&[
+            Target::Gfx908,
+            Target::Gfx90a,
+            Target::Gfx942,
+            Target::Gfx950,
+            Target::Gfx1100Wave64,
+        ]),
+        matmul_f16("32", 32).targets(&[Target::Gfx1100]),
         // One wave, whatever its size.
         wmma("32").targets(&[Target::Gfx1100]),
         wmma("64")
@@ -120,4 +128,15 @@ fn dots(name: &'static str, rows: usize) -> Kernel {
         .buffer(U32, 256, Random)
         .buffer(U32, rows * 256, Zero)
         .u32(256)
+}
+
+/// Whole numbers from 0 to 7, nine tiles, a wave each.
+fn matmul_f16(variant: &'static str, lanes: u16) -> Kernel {
+    const WHOLE: Fill = Fill::Whole(8);
+    Kernel::new("matmul_f16", "matmul_f16", 9 * u32::from(lanes), lanes)
+        .variant(variant)
+        .buffer(F16, 48 * 48, WHOLE)
+        .buffer(F16, 48 * 48, WHOLE)
+        .buffer(F32, 48 * 48, Zero)
+        .u32(48)
 }

@@ -16,6 +16,10 @@ pub(super) fn kernels() -> Vec<Kernel> {
             .buffer(F32, 1000, Signed(0.0, 100.0))
             .buffer(F32, 1000, Zero)
             .u32(1000),
+        Kernel::new("stream_copy", "stream_copy", 1024, 256)
+            .buffer(U32, 1000, Random)
+            .buffer(U32, 1000, Zero)
+            .u32(1000),
         Kernel::new("saxpy", "saxpy", 256, 64)
             .f32(-2.75)
             .buffer(F32, 777, Signed(0.0, 10.0))
