@@ -1,5 +1,5 @@
 //! The same bytes however a kernel is run: with one worker and with two, in single-step mode with any seed, at every
-//! level of host instructions, in debug and in release builds.
+//! level of host instructions.
 //!
 //! `RUKH_TEST_MODE` and `RUKH_TEST_SEED` choose how many golden kernels, as in `golden.rs`.
 
@@ -7,8 +7,7 @@ use rukh_backend_sim::exec::valu::Level;
 use rukh_backend_sim::{Mode, SimBackend, SimConfig};
 use rukh_core::runtime::{Runtime, RuntimeConfig};
 use rukh_tests::golden::{
-    Case, Launch, Launcher, Level as Optimisation, Objects, Options, RuntimeLauncher, Selection,
-    Version, committed, run_case,
+    Arg, Case, Launch, Launcher, Objects, Options, RuntimeLauncher, Selection, run_case,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,7 +60,7 @@ fn cases() -> Vec<Case> {
 /// FNV-1a of everything that a launch left.
 fn digest(launch: &Launch<'_>) -> u64 {
     let buffers = launch.args.iter().map(|arg| match arg {
-        rukh_tests::golden::Arg::Buffer(bytes) | rukh_tests::golden::Arg::Scalar(bytes) => bytes,
+        Arg::Buffer(bytes) | Arg::Scalar(bytes) => bytes,
     });
     let globals = launch.globals.iter().map(|global| &global.bytes);
     let bytes = buffers.chain(globals).flatten();
@@ -113,54 +112,4 @@ fn neither_workers_nor_seeds_nor_host_instructions_change_a_byte() {
         ways().len()
     );
     assert!(cases.len() >= 10, "too small a sample");
-}
-
-/// The digests were taken from a release build; debug and release builds both have to give them. The objects are
-/// committed, so that no compiler has a part in it.
-const DIGESTS: [(&str, u64); 3] = [("vector_add", 0), ("matmul", 0), ("reduction", 0)];
-
-#[test]
-fn debug_and_release_builds_give_the_same_bytes() {
-    let mut launcher = launcher((Mode::Threads { workers: 1 }, Level::Avx2Fma));
-    let (objects, mut got) = (Objects::standard().expect("readable"), Vec::new());
-    let reference = objects.reference().expect("the host library is built");
-    for (name, _) in DIGESTS {
-        let mut together = 0u64;
-        for object in committed::ALL.iter().filter(|object| object.file == name) {
-            let filter = format!("{name} {} ", object.target.name());
-            let case = Selection::Matching(filter)
-                .cases()
-                .into_iter()
-                .find(|case| {
-                    case.level == Optimisation::O2
-                        && case.version == Version::V5
-                        && case.kernel.name == name
-                });
-            let case = case.expect("the catalogue has the committed kernels");
-            let mut committed = Committed(&mut launcher, object.code_object, 0);
-            run_case(
-                case,
-                &objects,
-                &reference,
-                &mut committed,
-                Options::default(),
-            )
-            .unwrap_or_else(|failure| panic!("{failure}"));
-            together = together.rotate_left(7) ^ committed.2;
-        }
-        got.push((name, together));
-    }
-    assert_eq!(got, DIGESTS, "{got:#x?}");
-}
-
-/// Puts the committed object in the place of the built one.
-struct Committed<'a>(&'a mut dyn Launcher, &'static [u8], u64);
-
-impl Launcher for Committed<'_> {
-    fn launch(&mut self, launch: &mut Launch<'_>) -> Result<(), String> {
-        launch.code_object = self.1;
-        self.0.launch(launch)?;
-        self.2 = digest(launch);
-        Ok(())
-    }
 }
