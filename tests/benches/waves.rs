@@ -99,7 +99,12 @@ fn waves(c: &mut Criterion) {
     for file in ["vector_add", "matmul"] {
         let mut group = c.benchmark_group(file);
         group.sample_size(20);
-        for target in Target::ALL {
+        for target in [
+            Target::Gfx90a,
+            Target::Gfx942,
+            Target::Gfx1100,
+            Target::Gfx1100Wave64,
+        ] {
             let wave = format!("{}_wave{}", target.processor(), target.wave_size());
             for (workers, threads) in [(1, "one_thread"), (0, "all_threads")] {
                 let rig = Rig::new(file, target, workers);

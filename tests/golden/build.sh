@@ -8,18 +8,24 @@
 #   build.sh --list               the names of the matrix
 #
 # An object is named KERNELFILE-TARGET-OPT-vN.co, where gfx1100w64 is gfx1100 with waves of 64 lanes.
-# Needs clang and lld of LLVM 19 (CLANG, OBJCOPY and JOBS may say which), no GPU toolkit. The same
+# gfx9_4_generic is gfx9-4-generic; generic processors have version 6 only. Needs clang and lld of LLVM 19, and of
+# LLVM 22 for gfx950 and version 6 (CLANG, NEWER_CLANG, OBJCOPY and JOBS may say which), no GPU toolkit; libm alone takes
+# AMD's device library of functions (DEVICE_LIBRARIES says where it is). The same
 # compiler gives the same bytes everywhere: no debug information, relative names, no version strings.
 set -eu
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 clang=${CLANG:-clang-19}
+newer_clang=${NEWER_CLANG:-clang-22}
 objcopy=${OBJCOPY:-llvm-objcopy-19}
 jobs=${JOBS:-2}
+device_libraries=${DEVICE_LIBRARIES:-/usr/lib/x86_64-linux-gnu/amdgcn/bitcode}
 
-targets="gfx90a gfx942 gfx1100 gfx1100w64"
-levels="O0 O2 O3"
-versions="v4 v5"
+targets="gfx900 gfx906 gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1030w64 gfx1100 gfx1100w64 gfx1201 gfx1201w64"
+generic="gfx9_generic gfx9_4_generic gfx10_3_generic gfx11_generic gfx12_generic"
+levels="O0 O1 O2 O3"
+versions="v4 v5 v6"
+committed_targets="gfx90a gfx942 gfx1100 gfx1100w64"
 committed="vector_add matmul reduction fault spin"
 
 # Without contraction the host gives the same bits; HIP's own default contracts.
@@ -31,9 +37,29 @@ object() {
     version=${name##*-v} rest=${name%-v*}
     level=${rest##*-} rest=${rest%-*}
     target=${rest##*-} file=${rest%-*}
-    cpu=${target%w64} wave=
-    [ "$cpu" = "$target" ] || wave=-mwavefrontsize64
+    case $target in
+    *_generic) cpu=$(echo "$target" | tr _ -) ;;
+    *) cpu=${target%w64} ;;
+    esac
+    case $target in
+    *w64) wave="-mwavefrontsize64 -DGOLDEN_WAVE_SIZE=64" ;;
+    gfx9*) wave=-DGOLDEN_WAVE_SIZE=64 ;;
+    *) wave=-DGOLDEN_WAVE_SIZE=32 ;;
+    esac
+    case $target-$version in
+    # To the older one version 6 is not ready. The newer one keeps the body of an OpenCL kernel as a function
+    # beside it too, and warns of its own LDS there.
+    gfx950-* | *-6) clang=$newer_clang wave="$wave -Wno-error" ;;
+    esac
     flags="$common -$level -mcode-object-version=$version -DGOLDEN_CODE_OBJECT_VERSION=$version $wave"
+    if [ "$file" = libm ]; then
+        # gfx90a is 9010: the last two digits of the name are hexadecimal, one each.
+        digits=${cpu#gfx} steppings=${cpu#"${cpu%?}"}
+        case $steppings in a) steppings=10 ;; esac
+        minor=${digits%?} major=${minor%?} minor=${minor#"$major"}
+        flags="$flags -DGOLDEN_ISA=$((major * 1000 + minor * 100 + steppings)) \
+            -Xclang -mlink-builtin-bitcode -Xclang $device_libraries/ocml.bc"
+    fi
     out=$directory/.$name.$$
     cd "$here/src"
     if [ -f "$file.cl" ]; then
@@ -58,17 +84,18 @@ files() {
 
 matrix() {
     for file in $(files); do
-        for target in $targets; do
-            for level in $levels; do
+        for level in $levels; do
+            for target in $targets; do
                 for version in $versions; do echo "$file-$target-$level-$version"; done
             done
+            for target in $generic; do echo "$file-$target-$level-v6"; done
         done
     done
 }
 
 committed_names() {
     for file in $committed; do
-        for target in $targets; do echo "$file-$target-O2-v5"; done
+        for target in $committed_targets; do echo "$file-$target-O2-v5"; done
     done
 }
 
@@ -127,7 +154,8 @@ case ${1:-} in
     directory=$(cd "$1" && pwd)
     shift
     if [ $# -gt 0 ]; then
-        for filter in "$@"; do matrix | grep -F -e "$filter" || true; done | sort -u | objects "$directory"
+        filters=$(printf '%s\n' "$@")
+        matrix | grep -F -e "$filters" | objects "$directory"
     else
         matrix | objects "$directory"
         host "$directory"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs what the tests need from Debian's packages and crates.io: `install.sh [quick|default|full]`.
 set -euo pipefail
-packages=(clang-19 lld-19 llvm-19 llvm-22 gcc libc6-dev linux-libc-dev libhsa-runtime-dev libhsa-runtime64-1 rocminfo kmod libdrm-dev valgrind util-linux jq
+packages=(clang-19 lld-19 llvm-19 clang-22 lld-22 llvm-22 gcc libc6-dev linux-libc-dev libhsa-runtime-dev libhsa-runtime64-1 rocm-device-libs
+  rocminfo kmod libdrm-dev valgrind util-linux jq
   xz-utils zstd)
 # What programs.sh compiles and runs.
-programs=(gcc-12 g++-12 gcc-12-offload-amdgcn gfortran-12 libomp-19-dev clang-tools-19 hipcc libamdhip64-dev rocm-device-libs
+programs=(gcc-12 g++-12 gcc-12-offload-amdgcn gfortran-12 libomp-19-dev clang-tools-19 hipcc libamdhip64-dev
   librocrand-dev librocsparse-dev liboffload-22-dev cmake pkg-config)
 [ "${1:-default}" = quick ] || packages+=("${programs[@]}")
 missing=()

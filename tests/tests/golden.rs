@@ -11,6 +11,9 @@ use rukh_tests::golden::{
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// One GPU for each target; the generic ones run on the first that is a member.
+const PROFILES: &str = "gfx900,gfx906,gfx908,gfx90a,gfx942,gfx950,gfx1030,gfx1100,gfx1201";
+
 fn setting(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -48,9 +51,7 @@ fn explain(backend: &SimBackend) -> String {
 }
 
 fn run(mode: Mode, config: RuntimeConfig, cases: &[Case]) {
-    let system = SimConfig::parse("gfx90a,gfx942,gfx1100")
-        .unwrap()
-        .mode(mode);
+    let system = SimConfig::parse(PROFILES).unwrap().mode(mode);
     let backend = Arc::new(SimBackend::new(system).unwrap());
     let runtime = Runtime::new(backend, config).unwrap();
     let mut launcher = RuntimeLauncher::new(runtime, Duration::from_secs(120), explain);

@@ -44,6 +44,52 @@ fn the_host_agrees_with_itself_on_every_kernel() {
     }
 }
 
+/// What the host leaves in the last buffer.
+fn last_buffer(case_text: &str) -> Vec<u8> {
+    let (objects, reference) = built();
+    let mut bytes = Vec::new();
+    let case = case(case_text);
+    let mut keeping = Keeping(reference, &mut bytes);
+    run_case(case, objects, reference, &mut keeping, Options::default())
+        .unwrap_or_else(|failure| panic!("{failure}"));
+    bytes
+}
+
+struct Keeping<'a>(&'a Reference, &'a mut Vec<u8>);
+
+impl Launcher for Keeping<'_> {
+    fn launch(&mut self, launch: &mut Launch<'_>) -> Result<(), String> {
+        HostLauncher(self.0).launch(launch)?;
+        let buffers = launch.args.iter().rev().find_map(|arg| match arg {
+            Arg::Buffer(bytes) => Some(bytes),
+            Arg::Scalar(_) => None,
+        });
+        self.1.clone_from(buffers.ok_or("no buffer")?);
+        Ok(())
+    }
+}
+
+#[test]
+fn the_reference_of_sha256_is_the_digest_that_fips_180_4_gives() {
+    let digest: Vec<u32> = last_buffer("sha256/abc gfx90a O2 v5")[..32]
+        .chunks(4)
+        .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")))
+        .collect();
+    assert_eq!(
+        digest,
+        [
+            0xba7816bf, 0x8f01cfea, 0x414140de, 0x5dae2223, 0xb00361a3, 0x96177a9c, 0xb410ff61,
+            0xf20015ad
+        ]
+    );
+}
+
+#[test]
+fn the_reference_of_aes_is_the_block_that_nist_gives_for_zeros() {
+    let block = 0x66e94bd4_ef8a2c3b_884cfa59_ca342b2e_u128.to_be_bytes();
+    assert_eq!(last_buffer("aes128/zeros gfx90a O2 v5")[..16], block);
+}
+
 /// Runs on the host, then spoils what came out.
 struct Spoiling<F>(F);
 

@@ -1,6 +1,6 @@
 //! What to simulate, and how.
 
-use crate::exec::TraceHook;
+use crate::exec::{TraceHook, valu::Level};
 use crate::mem::{HeapMemory, HostMemory};
 use crate::profile::{self, HostCpu, Profile, ProfileError};
 use alloc::boxed::Box;
@@ -49,6 +49,8 @@ pub struct SimConfig {
     pub memory: Box<dyn HostMemory>,
     /// Called after each instruction, on whichever thread executes it. Makes execution much slower.
     pub trace: Option<Arc<TraceHook>>,
+    /// The host instruction set to use at most: what it has of its own by default. Results do not depend on it.
+    pub level: Level,
 }
 
 impl SimConfig {
@@ -66,6 +68,7 @@ impl SimConfig {
             host,
             memory,
             trace: None,
+            level: Level::detect(),
         }
     }
 
@@ -88,6 +91,13 @@ impl SimConfig {
     #[must_use]
     pub fn trace(mut self, hook: Arc<TraceHook>) -> Self {
         self.trace = Some(hook);
+        self
+    }
+
+    /// The same system without host instructions beyond a level.
+    #[must_use]
+    pub fn level(mut self, level: Level) -> Self {
+        self.level = level;
         self
     }
 

@@ -14,6 +14,7 @@ mod topology;
 pub use config::{Mode, SimConfig};
 
 use crate::device::{FaultReport, Gpu, Interrupts, SimClock, System};
+use crate::exec::valu::Level;
 use crate::mem::{AddressMap, HostMemory};
 use crate::profile::{HostCpu, MAX_GPUS, ProfileError};
 use crate::sched::{Executor, Interpreter, MAX_WORKERS};
@@ -121,7 +122,14 @@ impl SimBackend {
             Mode::Step { .. } => (SimClock::virtual_from_start(), 1),
         };
         let workers = workers.min(MAX_WORKERS);
-        let system = System::new(map, gpus, clock, workers, config.trace, interrupts);
+        let system = System::new(
+            map,
+            gpus,
+            clock,
+            workers,
+            (config.trace, config.level.min(Level::detect())),
+            interrupts,
+        );
         Ok(Self {
             engine: Engine::new(config.mode, &system, make_worker::<E>),
             system,

@@ -5,7 +5,7 @@ use super::engines::Engines;
 use super::events::Events;
 use super::fault::{FaultCause, FaultReport};
 use crate::cp::QueueTable;
-use crate::exec::{Shared, TraceHook};
+use crate::exec::{Shared, TraceHook, valu::Level};
 use crate::mem::{AddressMap, MemoryFault, MemoryView};
 use crate::profile::Profile;
 use crate::sched::{Active, Dispatch, Parking, Quiescence, ShaderClock};
@@ -121,6 +121,8 @@ pub(crate) struct System {
     pub workers: usize,
     /// Called after each instruction.
     pub trace: Option<Arc<TraceHook>>,
+    /// The host instruction set that workers use.
+    pub level: Level,
     faults: Mutex<VecDeque<FaultReport>>,
     dispatches: AtomicU64,
     retired: AtomicU64,
@@ -133,7 +135,7 @@ impl System {
         gpus: Vec<Gpu>,
         clock: SimClock,
         workers: usize,
-        trace: Option<Arc<TraceHook>>,
+        (trace, level): (Option<Arc<TraceHook>>, Level),
         interrupts: Option<Arc<dyn Interrupts>>,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -151,6 +153,7 @@ impl System {
             dispatches: AtomicU64::new(0),
             retired: AtomicU64::new(0),
             trace,
+            level,
             stopping: AtomicBool::new(false),
         })
     }

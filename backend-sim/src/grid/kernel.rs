@@ -92,6 +92,16 @@ pub(crate) struct Kernel {
     pub resident_groups: u32,
 }
 
+/// The queue's scratch descriptor as a wave gets it. From gfx10 on, waves of one queue have two sizes, and the packet
+/// processor fills in the index stride (word 3, bits 21 and 22: 2 for 32 lanes, 3 for 64); the runtime of GFX9 does.
+fn scratch_descriptor(arch: Arch, lanes: u32, mut words: [u32; 4]) -> [u32; 4] {
+    if !arch.is_gfx9() {
+        let stride = if lanes == 32 { 2 } else { 3 };
+        words[3] = words[3] & !(3 << 21) | stride << 21;
+    }
+    words
+}
+
 /// The descriptor of a packet's kernel, and whether waves of it need scratch.
 pub(crate) fn descriptor(
     view: &MemoryView,
@@ -290,7 +300,8 @@ impl Kernel {
         };
         let mut used = 0;
         if properties.enable_sgpr_private_segment_buffer() && !flat {
-            used = put(&cx.scratch_descriptor, &mut self.sgprs);
+            let words = scratch_descriptor(self.arch, self.lanes, cx.scratch_descriptor);
+            used = put(&words, &mut self.sgprs);
         }
         if properties.enable_sgpr_dispatch_ptr() {
             used = put(&pair(cx.packet), &mut self.sgprs);

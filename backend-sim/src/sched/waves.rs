@@ -48,9 +48,9 @@ impl Interpreter {
 impl Executor for Interpreter {
     type Wave = Wave;
 
-    fn new(gpus: usize) -> Self {
+    fn new(gpus: usize, level: Level) -> Self {
         Self {
-            level: Level::detect(),
+            level,
             gpus: (0..gpus).map(|_| None).collect(),
         }
     }

@@ -55,7 +55,7 @@ FN void group_barrier(void) {
 FN u32 wave_size(void) { return __builtin_amdgcn_wavefrontsize(); }
 FN u32 lane_id(void) { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
 
-#if __AMDGCN_WAVEFRONT_SIZE__ == 64
+#if GOLDEN_WAVE_SIZE == 64
 #define wave_ballot(condition) ((u64)__builtin_amdgcn_ballot_w64(condition))
 #else
 #define wave_ballot(condition) ((u64)__builtin_amdgcn_ballot_w32(condition))
@@ -153,11 +153,22 @@ FN u64 hidden_global_offset_v4(u32 d) { return HIDDEN(u64, 8 * d); }
 
 FN u32 byte_permute(u32 high, u32 low, u32 selector) { return __builtin_amdgcn_perm(high, low, selector); }
 FN u32 sum_of_differences(u32 a, u32 b, u32 c) { return __builtin_amdgcn_sad_u8(a, b, c); }
-#if defined(__gfx90a__) || defined(__gfx942__)
-FN u32 dot4_signed(u32 a, u32 b, u32 c) { return (u32)__builtin_amdgcn_sdot4((i32)a, (i32)b, (i32)c, 0); }
-FN u32 dot4_unsigned(u32 a, u32 b, u32 c) { return __builtin_amdgcn_udot4(a, b, c, 0); }
-#elif defined(__gfx1100__)
+#if defined(__gfx900__)
+FN u32 dot4_signed(u32 a, u32 b, u32 c) {
+  for (u32 k = 0; k < 32; k += 8)
+    c += (u32)((i8)(a >> k) * (i8)(b >> k));
+  return c;
+}
+FN u32 dot4_unsigned(u32 a, u32 b, u32 c) {
+  for (u32 k = 0; k < 32; k += 8)
+    c += (a >> k & 255) * (b >> k & 255);
+  return c;
+}
+#elif defined(__GFX11__) || defined(__GFX12__)
 FN u32 dot4_signed(u32 a, u32 b, u32 c) { return (u32)__builtin_amdgcn_sudot4(1, (i32)a, 1, (i32)b, (i32)c, 0); }
+FN u32 dot4_unsigned(u32 a, u32 b, u32 c) { return __builtin_amdgcn_udot4(a, b, c, 0); }
+#elif !defined(__gfx9_generic__) && !defined(__gfx10_3_generic__)
+FN u32 dot4_signed(u32 a, u32 b, u32 c) { return (u32)__builtin_amdgcn_sdot4((i32)a, (i32)b, (i32)c, 0); }
 FN u32 dot4_unsigned(u32 a, u32 b, u32 c) { return __builtin_amdgcn_udot4(a, b, c, 0); }
 #endif
 

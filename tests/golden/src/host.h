@@ -180,10 +180,12 @@ FN _Float16 fma_half(_Float16 a, _Float16 b, _Float16 c) { return (_Float16)((__
 #define GOLDEN_ARGS_5(a, b, c, d, e) GOLDEN_ARGS_4(a, b, c, d), GOLDEN_ARG(4, e)
 #define GOLDEN_ARGS_6(a, b, c, d, e, f) GOLDEN_ARGS_5(a, b, c, d, e), GOLDEN_ARG(5, f)
 #define GOLDEN_ARGS_7(a, b, c, d, e, f, g) GOLDEN_ARGS_6(a, b, c, d, e, f), GOLDEN_ARG(6, g)
-#define GOLDEN_PICK(a, b, c, d, e, f, g, name, ...) name
+#define GOLDEN_ARGS_8(a, b, c, d, e, f, g, h) GOLDEN_ARGS_7(a, b, c, d, e, f, g), GOLDEN_ARG(7, h)
+#define GOLDEN_ARGS_9(a, b, c, d, e, f, g, h, i) GOLDEN_ARGS_8(a, b, c, d, e, f, g, h), GOLDEN_ARG(8, i)
+#define GOLDEN_PICK(a, b, c, d, e, f, g, h, i, name, ...) name
 #define GOLDEN_ARGS(...)                                                                                  \
-  GOLDEN_PICK(__VA_ARGS__, GOLDEN_ARGS_7, GOLDEN_ARGS_6, GOLDEN_ARGS_5, GOLDEN_ARGS_4, GOLDEN_ARGS_3,     \
-              GOLDEN_ARGS_2, GOLDEN_ARGS_1, )(__VA_ARGS__)
+  GOLDEN_PICK(__VA_ARGS__, GOLDEN_ARGS_9, GOLDEN_ARGS_8, GOLDEN_ARGS_7, GOLDEN_ARGS_6, GOLDEN_ARGS_5,     \
+              GOLDEN_ARGS_4, GOLDEN_ARGS_3, GOLDEN_ARGS_2, GOLDEN_ARGS_1, )(__VA_ARGS__)
 
 #define GOLDEN_ENTRY(kernel, ...)                                                                         \
   static void golden_item_##kernel(void *const *args) { kernel(GOLDEN_ARGS(__VA_ARGS__)); }               \

@@ -46,7 +46,7 @@ __global__ void lane_ops(const u32 *in, u32 *out, u32 total) {
 }
 GOLDEN_ENTRY(lane_ops, const u32 *, u32 *, u32)
 
-#if !defined(__AMDGCN__) || defined(__gfx90a__) || defined(__gfx942__)
+#if !defined(__AMDGCN__) || defined(__GFX9__)
 /* What only GFX9 has: controls that reach across rows, and 64-lane permutations. */
 __global__ void lane_ops_gfx9(const u32 *in, u32 *out, u32 total) {
   u32 i = global_id(0), row = 0, lane = lane_id(), value = in[i];
@@ -56,14 +56,21 @@ __global__ void lane_ops_gfx9(const u32 *in, u32 *out, u32 total) {
   PUT(wave_dpp(9, value, 0x13c, 0xf, 0xf, false)); /* wave_ror:1 */
   PUT(wave_dpp(9, value, 0x142, 0xa, 0xf, false)); /* row_bcast:15 */
   PUT(wave_dpp(9, value, 0x143, 0xc, 0xf, false)); /* row_bcast:31 */
-  PUT(wave_dpp(9, value, 0x153, 0xf, 0xf, false)); /* row_newbcast:3 */
   PUT(wave_bpermute(((lane * 7 + 3) & 63) * 4, value));
   PUT(wave_permute(((lane * 5 + 1) & 63) * 4, value));
 }
 GOLDEN_ENTRY(lane_ops_gfx9, const u32 *, u32 *, u32)
 #endif
 
-#if !defined(__AMDGCN__) || defined(__gfx1100__)
+#if !defined(__AMDGCN__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+__global__ void lane_ops_newbcast(const u32 *in, u32 *out, u32 total) {
+  u32 i = global_id(0), row = 0, value = in[i];
+  PUT(wave_dpp(9, value, 0x153, 0xf, 0xf, false)); /* row_newbcast:3 */
+}
+GOLDEN_ENTRY(lane_ops_newbcast, const u32 *, u32 *, u32)
+#endif
+
+#if !defined(__AMDGCN__) || !defined(__GFX9__)
 /* What only RDNA has. */
 __global__ void lane_ops_rdna(const u32 *in, u32 *out, u32 total) {
   u32 i = global_id(0), row = 0, value = in[i];
@@ -73,7 +80,14 @@ __global__ void lane_ops_rdna(const u32 *in, u32 *out, u32 total) {
   PUT(wave_permlane16(9, value, 0x76543210, 0xfedcba98));
   PUT(wave_permlane16(9, value, 0x13579bdf, 0x02468ace));
   PUT(wave_permlanex16(9, value, 0x13579bdf, 0x02468ace));
-  PUT(wave_size() == 64 ? wave_permlane64(value) : value); /* does nothing in waves of 32 lanes */
 }
 GOLDEN_ENTRY(lane_ops_rdna, const u32 *, u32 *, u32)
+#endif
+
+#if !defined(__AMDGCN__) || defined(__GFX11__) || defined(__GFX12__)
+__global__ void lane_ops_halves(const u32 *in, u32 *out, u32 total) {
+  u32 i = global_id(0), row = 0, value = in[i];
+  PUT(wave_size() == 64 ? wave_permlane64(value) : value); /* does nothing in waves of 32 lanes */
+}
+GOLDEN_ENTRY(lane_ops_halves, const u32 *, u32 *, u32)
 #endif

@@ -98,7 +98,7 @@ GOLDEN_ENTRY(mfma, const u32 *, const u32 *, f32 *, double *, i32 *)
 __global__ void wmma(const u32 *a, const u32 *b, f32 *singles, f16 *halves, i32 *integers) {
 #ifdef __AMDGCN__
   u32 lane = lane_id(), n = lane % 16, group = lane / 16;
-#if __AMDGCN_WAVEFRONT_SIZE__ == 32
+#if GOLDEN_WAVE_SIZE == 32
 #define GROUPS 2
   typedef float8 sums;
   typedef int8 integer_sums;

@@ -6,7 +6,7 @@ use rukh_core::runtime::ProgramError;
 
 use super::failure::{ensure, ensure_eq, ensure_matches};
 use super::{Factory, Outcome, VectorAdd, World};
-use crate::golden::{Target, committed};
+use crate::golden::committed;
 use crate::oracle::{mutate::mutate, rng::Rng};
 
 /// Offset of `e_flags` in a 64-bit ELF header.
@@ -33,8 +33,10 @@ pub(super) fn code_for_another_processor_is_refused<F: Factory>(factory: &F) -> 
     let world = World::start(factory)?;
     for gpu in world.gpus() {
         let own = gpu.isa.map_or("", |isa| isa.processor().name);
-        for target in Target::ALL.into_iter().filter(|t| t.processor() != own) {
-            let code = committed::code_object("vector_add", target).unwrap_or_default();
+        let others = committed::ALL
+            .iter()
+            .filter(|object| object.file == "vector_add" && object.target.processor() != own);
+        for code in others.map(|object| object.code_object) {
             ensure_matches!(
                 world.runtime.load_program(gpu.id, code),
                 Err(ProgramError::Load(LoadError::IncompatibleIsa { agent, .. })) if *agent == gpu.id

@@ -8,7 +8,7 @@ use rukh_core::mem::{PoolFlags, PoolId, Segment};
 use rukh_core::runtime::{Agent, Buffer, Kernel, Program, Queue, QueueConfig, Runtime};
 
 use super::{Factory, Failure, Outcome};
-use crate::golden::{Target, committed};
+use crate::golden::committed;
 
 /// How long a test waits for what must come. In step mode, of the virtual clock.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -131,10 +131,10 @@ impl<B: Backend + 'static> World<B> {
     pub fn code_object(&self, gpu: AgentId, file: &str) -> Outcome<&'static [u8]> {
         let isa = self.runtime.agent(gpu).and_then(|agent| agent.isa);
         let name = isa.map_or("?", |isa| isa.processor().name);
-        Target::ALL
-            .into_iter()
-            .filter(|target| target.processor() == name)
-            .find_map(|target| committed::code_object(file, target))
+        committed::ALL
+            .iter()
+            .find(|object| object.file == file && object.target.processor() == name)
+            .map(|object| object.code_object)
             .ok_or_else(|| Failure::Broken(format!("{file} is not committed for {name}")))
     }
 

@@ -17,6 +17,9 @@ pub enum Compare {
         /// Why the GPU may differ from the host.
         reason: &'static str,
     },
+    /// Within a number of units in the last place whatever the device's approximations are: the program itself
+    /// approximates. The units are those of the expected value, or of the least normal one.
+    Library(u32),
 }
 
 /// Whether stated tolerances hold.
@@ -89,12 +92,12 @@ fn accepts(
     if expected == got || element.is_nan(expected) && element.is_nan(got) {
         return true;
     }
-    let Compare::Ulps { most, floor, .. } = compare else {
-        return false;
+    let (most, floor) = match compare {
+        Compare::Exact => return false,
+        Compare::Ulps { .. } if strictness == Strictness::CorrectlyRounded => return false,
+        Compare::Ulps { most, floor, .. } => (most, floor),
+        Compare::Library(most) => (most, 0.0),
     };
-    if strictness == Strictness::CorrectlyRounded {
-        return false;
-    }
     let (expected, got) = (element.value(expected), element.value(got));
     // An infinity or NaN on one side only is never near.
     element
@@ -178,6 +181,20 @@ mod tests {
         assert_eq!(exact(f32::NAN, -f32::NAN), None);
         assert!(exact(f32::NAN, 1.0).is_some());
         assert!(exact(0.0, -0.0).is_some());
+    }
+
+    #[test]
+    fn a_librarys_bound_holds_always() {
+        let library = |a: f32, b: f32| {
+            let (strictness, a, b) = (Strictness::CorrectlyRounded, floats(&[a]), floats(&[b]));
+            difference(Element::F32, Compare::Library(3), strictness, &a, &b)
+        };
+        let above = |n| f32::from_bits(8f32.to_bits() + n);
+        assert_eq!(library(8.0, above(3)), None);
+        assert!(library(8.0, above(4)).is_some());
+        assert_eq!(library(0.0, f32::from_bits(3)), None);
+        assert!(library(0.0, f32::from_bits(4)).is_some());
+        assert!(library(f32::INFINITY, f32::MAX).is_some());
     }
 
     #[test]

@@ -17,6 +17,10 @@ pub enum Fill {
     Signed(f64, f64),
     /// Floating-point edge cases (zeros, subnormals, infinities, NaN) among random bits.
     Edges,
+    /// Whole numbers from 0 to below this.
+    Whole(u64),
+    /// From zero upwards, each element by less than this more than the one before.
+    Steps(u64),
 }
 
 impl Fill {
@@ -26,8 +30,12 @@ impl Fill {
         let start = Random(seed).next() ^ Random(!stream).next().rotate_left(32);
         let mut random = Random(start);
         let mut bytes = Vec::with_capacity(count * element.size());
+        let mut sum = 0;
         for index in 0..count {
-            let bits = self.element(element, index, &mut random);
+            let mut bits = self.element(element, index, &mut random);
+            if let Fill::Steps(_) = self {
+                (bits, sum) = (element.nearest(sum as f64), sum + bits);
+            }
             bytes.extend_from_slice(&bits.to_le_bytes()[..element.size()]);
         }
         bytes
@@ -38,6 +46,8 @@ impl Fill {
             Fill::Zero => 0,
             Fill::Values(values) => values.get(index).copied().unwrap_or(0),
             Fill::Random => random.next(),
+            Fill::Whole(most) => element.nearest((random.next() % most) as f64),
+            Fill::Steps(most) => random.next() % most,
             Fill::Range(low, high) => element.nearest(low + (high - low) * random.fraction()),
             Fill::Signed(low, high) => {
                 let magnitude = low + (high - low) * random.fraction();

@@ -26,6 +26,8 @@ pub struct Kernel {
     pub globals: Vec<Global>,
     /// The targets that have the instructions.
     pub targets: &'static [Target],
+    /// The generic processors that it is compiled for too.
+    pub generic: &'static [Target],
     /// The code object versions that have the kernel.
     pub versions: &'static [Version],
 }
@@ -77,7 +79,8 @@ impl Kernel {
             stack: 1024,
             parameters: Vec::new(),
             globals: Vec::new(),
-            targets: &Target::ALL,
+            targets: Target::ALL,
+            generic: &[],
             versions: &Version::ALL,
         }
     }
@@ -104,6 +107,12 @@ impl Kernel {
 
     pub(crate) fn targets(mut self, targets: &'static [Target]) -> Self {
         self.targets = targets;
+        self
+    }
+
+    /// Also as code for generic processors.
+    pub(crate) fn generic(mut self) -> Self {
+        self.generic = Target::GENERIC;
         self
     }
 

@@ -1,59 +1,75 @@
 //! Which cases are run: kernel by target by optimisation level by code object version.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::fmt;
 
 use super::fill::Random;
 use super::{Kernel, catalogue};
 
-/// A processor and the size of its waves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Target {
-    /// gfx90a, waves of 64 lanes.
-    Gfx90a,
-    /// gfx942, waves of 64 lanes.
-    Gfx942,
-    /// gfx1100, waves of 32 lanes.
-    Gfx1100,
-    /// gfx1100, waves of 64 lanes.
-    Gfx1100Wave64,
+macro_rules! targets {
+    ($($kind:ident: $($target:ident $name:literal $processor:literal $lanes:literal)*;)*) => {
+        /// A processor and the size of its waves: `Wave64` where the processor's own size is 32.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[allow(missing_docs)]
+        pub enum Target {
+            $($($target,)*)*
+        }
+
+        impl Target {
+            $(targets!{@list $kind $($target)*})*
+
+            /// As in the names of objects.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($(Target::$target => $name,)*)*
+                }
+            }
+
+            /// The processor that it is compiled for.
+            pub const fn processor(self) -> &'static str {
+                match self {
+                    $($(Target::$target => $processor,)*)*
+                }
+            }
+
+            /// Lanes of a wave.
+            pub const fn wave_size(self) -> u32 {
+                match self {
+                    $($(Target::$target => $lanes,)*)*
+                }
+            }
+        }
+    };
+    (@list real $($target:ident)*) => {
+        /// Every processor that there is as hardware.
+        pub const ALL: &[Target] = &[$(Target::$target),*];
+    };
+    (@list generic $($target:ident)*) => {
+        /// Generic processors: names for code that runs on all their members. Code object version 6.
+        pub const GENERIC: &[Target] = &[$(Target::$target),*];
+    };
 }
 
-impl Target {
-    /// Every target of the matrix.
-    pub const ALL: [Target; 4] = [
-        Target::Gfx90a,
-        Target::Gfx942,
-        Target::Gfx1100,
-        Target::Gfx1100Wave64,
-    ];
-
-    /// As in the names of objects.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Target::Gfx90a => "gfx90a",
-            Target::Gfx942 => "gfx942",
-            Target::Gfx1100 => "gfx1100",
-            Target::Gfx1100Wave64 => "gfx1100w64",
-        }
-    }
-
-    /// The processor that runs it.
-    pub const fn processor(self) -> &'static str {
-        match self {
-            Target::Gfx90a => "gfx90a",
-            Target::Gfx942 => "gfx942",
-            Target::Gfx1100 | Target::Gfx1100Wave64 => "gfx1100",
-        }
-    }
-
-    /// Lanes of a wave.
-    pub const fn wave_size(self) -> u32 {
-        match self {
-            Target::Gfx90a | Target::Gfx942 | Target::Gfx1100Wave64 => 64,
-            Target::Gfx1100 => 32,
-        }
-    }
+targets! {
+    real:
+        Gfx900 "gfx900" "gfx900" 64
+        Gfx906 "gfx906" "gfx906" 64
+        Gfx908 "gfx908" "gfx908" 64
+        Gfx90a "gfx90a" "gfx90a" 64
+        Gfx942 "gfx942" "gfx942" 64
+        Gfx950 "gfx950" "gfx950" 64
+        Gfx1030 "gfx1030" "gfx1030" 32
+        Gfx1030Wave64 "gfx1030w64" "gfx1030" 64
+        Gfx1100 "gfx1100" "gfx1100" 32
+        Gfx1100Wave64 "gfx1100w64" "gfx1100" 64
+        Gfx1201 "gfx1201" "gfx1201" 32
+        Gfx1201Wave64 "gfx1201w64" "gfx1201" 64;
+    generic:
+        Gfx9Generic "gfx9_generic" "gfx9-generic" 64
+        Gfx94Generic "gfx9_4_generic" "gfx9-4-generic" 64
+        Gfx103Generic "gfx10_3_generic" "gfx10-3-generic" 32
+        Gfx11Generic "gfx11_generic" "gfx11-generic" 32
+        Gfx12Generic "gfx12_generic" "gfx12-generic" 32;
 }
 
 /// The compiler's optimisation level.
@@ -61,13 +77,14 @@ impl Target {
 #[allow(missing_docs)]
 pub enum Level {
     O0,
+    O1,
     O2,
     O3,
 }
 
 impl Level {
     /// Every level of the matrix.
-    pub const ALL: [Level; 3] = [Level::O0, Level::O2, Level::O3];
+    pub const ALL: [Level; 4] = [Level::O0, Level::O1, Level::O2, Level::O3];
 }
 
 /// The code object version.
@@ -76,16 +93,18 @@ impl Level {
 pub enum Version {
     V4,
     V5,
+    V6,
 }
 
 impl Version {
     /// Every version of the matrix.
-    pub const ALL: [Version; 2] = [Version::V4, Version::V5];
+    pub const ALL: [Version; 3] = [Version::V4, Version::V5, Version::V6];
 
     const fn name(self) -> &'static str {
         match self {
             Version::V4 => "v4",
             Version::V5 => "v5",
+            Version::V6 => "v6",
         }
     }
 }
@@ -163,9 +182,12 @@ impl Selection {
 fn all() -> Vec<Case> {
     let mut cases = Vec::new();
     for kernel in catalogue::kernels() {
-        for &target in kernel.targets {
+        for &target in kernel.targets.iter().chain(kernel.generic) {
             for level in Level::ALL {
-                for &version in kernel.versions {
+                let versions = kernel.versions.iter().filter(|&&version| {
+                    version == Version::V6 || !Target::GENERIC.contains(&target)
+                });
+                for &version in versions {
                     cases.push(Case {
                         kernel,
                         target,
@@ -208,23 +230,26 @@ fn pairwise(seed: u64) -> Vec<Case> {
         order.swap(last, (random.next() % (last as u64 + 1)) as usize);
     }
     let mut open: BTreeSet<Pair> = cases.iter().flat_map(pairs).collect();
+    // What a case would cover only shrinks, so the top of the heap is the best once its count is a fresh one.
+    let mut heap: BinaryHeap<(usize, usize)> =
+        (0..order.len()).map(|place| (usize::MAX, place)).collect();
     let mut chosen = BTreeSet::new();
-    while !open.is_empty() {
-        let covers = |index: usize| {
-            pairs(&cases[index])
-                .iter()
-                .filter(|pair| open.contains(pair))
-                .count()
-        };
-        let best = order
+    while let Some((count, place)) = heap.pop() {
+        let case = &cases[order[place]];
+        let covers = pairs(case)
             .iter()
-            .copied()
-            .max_by_key(|&index| covers(index))
-            .expect("there are open pairs");
-        for pair in pairs(&cases[best]) {
+            .filter(|pair| open.contains(pair))
+            .count();
+        if covers < count {
+            if covers > 0 {
+                heap.push((covers, place));
+            }
+            continue;
+        }
+        for pair in pairs(case) {
             open.remove(&pair);
         }
-        chosen.insert(best);
+        chosen.insert(order[place]);
     }
     chosen.into_iter().map(|index| cases[index]).collect()
 }
@@ -269,7 +294,11 @@ mod tests {
         let cases = Selection::Matching("vector_add gfx90a O2".into()).cases();
         assert_eq!(
             cases.iter().map(Case::object).collect::<Vec<_>>(),
-            ["vector_add-gfx90a-O2-v4", "vector_add-gfx90a-O2-v5"]
+            [
+                "vector_add-gfx90a-O2-v4",
+                "vector_add-gfx90a-O2-v5",
+                "vector_add-gfx90a-O2-v6"
+            ]
         );
     }
 }

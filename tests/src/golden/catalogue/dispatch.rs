@@ -5,7 +5,8 @@ use crate::golden::Fill::{Random, Zero};
 use crate::golden::{Kernel, Version};
 
 const V4: &[Version] = &[Version::V4];
-const V5: &[Version] = &[Version::V5];
+/// Since version 5.
+const V5: &[Version] = &[Version::V5, Version::V6];
 
 pub(super) fn kernels() -> Vec<Kernel> {
     let grid3d = |name| {

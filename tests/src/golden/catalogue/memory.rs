@@ -11,9 +11,14 @@ const SIGN64: u64 = 0x8000_0000_0000_0000;
 pub(super) fn kernels() -> Vec<Kernel> {
     vec![
         Kernel::new("vector_add", "vector_add", 1024, 256)
+            .generic()
             .buffer(F32, 1000, Signed(0.0, 100.0))
             .buffer(F32, 1000, Signed(0.0, 100.0))
             .buffer(F32, 1000, Zero)
+            .u32(1000),
+        Kernel::new("stream_copy", "stream_copy", 1024, 256)
+            .buffer(U32, 1000, Random)
+            .buffer(U32, 1000, Zero)
             .u32(1000),
         Kernel::new("saxpy", "saxpy", 256, 64)
             .f32(-2.75)
@@ -21,12 +26,14 @@ pub(super) fn kernels() -> Vec<Kernel> {
             .buffer(F32, 777, Signed(0.0, 10.0))
             .u64(777),
         Kernel::new("matmul", "matmul", 0, 0)
+            .generic()
             .grid([48, 48, 1], [16, 16, 1])
             .buffer(F32, 48 * 48, Signed(0.0, 2.0))
             .buffer(F32, 48 * 48, Signed(0.0, 2.0))
             .buffer(F32, 48 * 48, Zero)
             .u32(48),
         Kernel::new("reduction", "reduction", 1024, 256)
+            .generic()
             .buffer(F32, 1000, Signed(0.0, 10.0))
             .buffer(F32, 4, Zero)
             .u32(1000),
@@ -45,6 +52,7 @@ pub(super) fn kernels() -> Vec<Kernel> {
             .u32(70)
             .u32(45),
         Kernel::new("private_array", "private_array", 128, 64)
+            .generic()
             .buffer(U32, 100, Random)
             .buffer(U32, 100, Zero)
             .u32(100)
@@ -135,7 +143,7 @@ pub(super) fn kernels() -> Vec<Kernel> {
             .buffer(U32, 600, Zero)
             .u32(300),
         Kernel::new("dynamic_lds", "dynamic_lds_size", 64, 64)
-            .versions(&[Version::V5])
+            .versions(&[Version::V5, Version::V6])
             .dynamic_lds(256)
             .buffer(U32, 64, Zero),
     ]

@@ -3,6 +3,7 @@
 //! Sizes are small, since -O0 code of every kernel is interpreted in tests, and mostly not multiples of
 //! the group, so that inactive lanes occur.
 
+mod algorithms;
 mod arithmetic;
 mod control;
 mod dispatch;
@@ -23,6 +24,7 @@ pub fn kernels() -> &'static [Kernel] {
             control::kernels(),
             lanes::kernels(),
             dispatch::kernels(),
+            algorithms::kernels(),
         ]
         .concat()
     })

@@ -1,0 +1,289 @@
+//! What computing on the software GPU costs: wave-instructions and lane-operations per second, and how much longer a
+//! kernel takes than the same arithmetic compiled natively for one core, measured in one run.
+//!
+//! `cargo run --release -p rukh-tests --example kernels [repeats [workers [filter]]]`
+//!
+//! Needs clang-19. Native code is `tests/golden/native/native.c`, by `clang -O2` (SSE2) and by `clang -O2 -mavx2 -mfma
+//! -mf16c`. Times are the best of the repeats; those of the GPU are what Linux says its workers have spent on a
+//! processor, divided by the workers, so that other programs do not count; those of native code are of its thread. A
+//! lane-operation is a wave-instruction times the lanes of a wave, active or not, scalar instructions included.
+
+use rukh_backend_sim::{Mode, SimBackend, SimConfig};
+use rukh_core::backend::Timeout;
+use rukh_core::loader::kernarg::{Explicit, Grid};
+use rukh_core::mem::PoolFlags;
+use rukh_core::runtime::{Dispatch, QueueConfig, Runtime, RuntimeConfig};
+use rukh_tests::golden::{Objects, Selection, Target};
+use std::error::Error;
+use std::ffi::c_void;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+type Failed = Box<dyn Error>;
+
+/// What a buffer starts with.
+#[derive(Clone, Copy)]
+enum Fill {
+    Singles,
+    Halves,
+    Words,
+}
+
+struct Benchmark {
+    name: &'static str,
+    /// Bytes and contents of each buffer.
+    buffers: Vec<(usize, Fill)>,
+    /// The count that native code gets; bytes of scalar arguments that follow the buffers.
+    count: u32,
+    scalars: Vec<[u8; 4]>,
+    grid: Grid,
+}
+
+fn benchmarks(lanes: u32) -> Vec<Benchmark> {
+    let line = |items: u32, group: u16| Grid::new([items, 1, 1], [group, 1, 1]);
+    let of = |name, buffers: &[(usize, Fill)], count: u32, grid| Benchmark {
+        name,
+        buffers: buffers.to_vec(),
+        count,
+        scalars: vec![count.to_le_bytes()],
+        grid,
+    };
+    use Fill::{Halves, Singles, Words};
+    let million = 1 << 20;
+    let vector = (4 * million as usize, Singles);
+    let square = (256 * 256 * 4, Singles);
+    let halves = (256 * 256 * 2, Halves);
+    let mut mandelbrot = of(
+        "mandelbrot",
+        &[(512 * 512 * 4, Words)],
+        512,
+        Grid::new([512, 512, 1], [64, 4, 1]),
+    );
+    let f = f32::to_le_bytes;
+    let size = 512u32.to_le_bytes();
+    mandelbrot.scalars = vec![
+        size,
+        size,
+        f(-2.0),
+        f(-1.25),
+        f(0.005),
+        256u32.to_le_bytes(),
+    ];
+    let bodies = (2048 * 16, Singles);
+    let mut nbody = of("nbody", &[bodies, bodies], 2048, line(2048, 64));
+    nbody.scalars.push(f(0.01));
+    vec![
+        of("vector_add", &[vector; 3], million, line(million, 256)),
+        of("stream_copy", &[vector; 2], million, line(million, 256)),
+        of(
+            "matmul",
+            &[square; 3],
+            256,
+            Grid::new([256, 256, 1], [16, 16, 1]),
+        ),
+        of(
+            "matmul_f16",
+            &[halves, halves, square],
+            256,
+            line(256 * lanes, 256),
+        ),
+        mandelbrot,
+        of(
+            "histogram",
+            &[(4 * million as usize, Words), (1024, Words)],
+            million,
+            line(65536, 256),
+        ),
+        of(
+            "sha256",
+            &[(16384 * 64, Words), (16384 * 32, Words)],
+            16384,
+            line(16384, 64),
+        ),
+        nbody,
+    ]
+}
+
+fn contents(bytes: usize, fill: Fill, seed: u32) -> Vec<u8> {
+    let numbers = (0u32..).map(|i| i.wrapping_mul(seed).wrapping_mul(2_654_435_761) >> 7);
+    match fill {
+        Fill::Words => numbers.take(bytes / 4).flat_map(u32::to_le_bytes).collect(),
+        Fill::Singles => numbers
+            .take(bytes / 4)
+            .flat_map(|n| ((n % 1021) as f32 / 64.0).to_le_bytes())
+            .collect(),
+        // 1.0 and the next larger ones.
+        Fill::Halves => numbers
+            .take(bytes / 2)
+            .flat_map(|n| (0x3c00 + (n % 64) as u16).to_le_bytes())
+            .collect(),
+    }
+}
+
+fn cpu_seconds(schedstat: &Path) -> f64 {
+    let text = std::fs::read_to_string(schedstat).unwrap_or_default();
+    let spent = text.split_whitespace().next().and_then(|n| n.parse().ok());
+    spent.unwrap_or(0u64) as f64 / 1e9
+}
+
+/// Seconds that the threads of the software GPU have run.
+fn worker_seconds() -> f64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
+    let of = |task: std::fs::DirEntry| {
+        let name = std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+        name.starts_with("rukh-sim-")
+            .then(|| cpu_seconds(&task.path().join("schedstat")))
+    };
+    tasks.flatten().filter_map(of).sum()
+}
+
+struct Native(libloading::Library);
+
+impl Native {
+    fn build(flags: &[&str], name: &str) -> Result<Self, Failed> {
+        let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        let library = std::env::temp_dir().join(format!("rukh-{}-{name}.so", std::process::id()));
+        let status = Command::new("clang-19")
+            .args(["-O2", "-shared", "-fPIC", "-fno-math-errno", "-o"])
+            .arg(&library)
+            .args(flags)
+            .arg(here.join("golden/native/native.c"))
+            .arg("-lm")
+            .status()?;
+        if !status.success() {
+            return Err("clang-19 does not build native.c".into());
+        }
+        // SAFETY: the library is built from our own source and has no constructors.
+        let opened = unsafe { libloading::Library::new(&library) };
+        std::fs::remove_file(&library)?;
+        Ok(Native(opened?))
+    }
+
+    /// The best time of a benchmark.
+    fn seconds(&self, benchmark: &Benchmark, repeats: u32) -> Result<f64, Failed> {
+        let name = format!("native_{}", benchmark.name);
+        // SAFETY: all functions of this prefix in native.c have this type.
+        let function: libloading::Symbol<'_, unsafe extern "C" fn(*const *mut c_void, u32)> =
+            unsafe { self.0.get(name.as_bytes())? };
+        let mut buffers: Vec<Vec<u128>> = Vec::new();
+        for (seed, &(bytes, fill)) in (3..).step_by(2).zip(&benchmark.buffers) {
+            let words = contents(bytes, fill, seed);
+            let words = words.chunks_exact(16);
+            buffers.push(
+                words
+                    .map(|word| u128::from_ne_bytes(word.try_into().expect("sixteen bytes")))
+                    .collect(),
+            );
+        }
+        let pointers: Vec<*mut c_void> =
+            buffers.iter_mut().map(|b| b.as_mut_ptr().cast()).collect();
+        let mut best = f64::INFINITY;
+        for _ in 0..repeats {
+            let before = cpu_seconds(Path::new("/proc/thread-self/schedstat"));
+            // SAFETY: the function reads and writes the buffers, which are as large as it takes them to be for
+            // this count: both come from the row of the benchmark.
+            unsafe { function(pointers.as_ptr(), benchmark.count) };
+            // The kernel brings the account up to date when the thread gives way.
+            std::thread::yield_now();
+            best = best.min(cpu_seconds(Path::new("/proc/thread-self/schedstat")) - before);
+        }
+        Ok(best)
+    }
+}
+
+/// The best time on the GPU, and its wave-instructions.
+fn simulated(
+    benchmark: &Benchmark,
+    target: Target,
+    code: &[u8],
+    workers: usize,
+    repeats: u32,
+) -> Result<(f64, u64), Failed> {
+    let config = SimConfig::parse(target.processor())?.mode(Mode::Threads { workers });
+    let backend = Arc::new(SimBackend::new(config)?);
+    let runtime = Runtime::new(backend, RuntimeConfig::threaded())?;
+    let gpu = runtime.gpu_ids().next().ok_or("there is no GPU")?;
+    let pool = runtime
+        .find_pool(gpu, PoolFlags::COARSE)
+        .ok_or("the GPU has no memory pool")?
+        .id;
+    let (mut buffers, mut addresses) = (Vec::new(), Vec::new());
+    for (seed, &(bytes, fill)) in (3..).step_by(2).zip(&benchmark.buffers) {
+        let buffer = runtime.create_buffer(pool, bytes as u64, &[])?;
+        buffer.write(0, &contents(bytes, fill, seed))?;
+        addresses.push(buffer.address().0.to_le_bytes());
+        buffers.push(buffer);
+    }
+    let program = runtime.load_program(gpu, code)?;
+    let kernel = program.kernel(benchmark.name).ok_or("no kernel")?;
+    let queue = runtime.create_queue(gpu, QueueConfig::default())?;
+    let mut arguments: Vec<_> = addresses.iter().map(|a| Explicit::Bytes(a)).collect();
+    arguments.extend(benchmark.scalars.iter().map(|s| Explicit::Bytes(s)));
+    let dispatch = Dispatch::new(benchmark.grid);
+    let (mut best, mut instructions) = (f64::INFINITY, 0);
+    for _ in 0..repeats {
+        let before = runtime.backend().wave_instructions();
+        let begun = worker_seconds();
+        let completion = runtime.dispatch(&queue, &kernel, &dispatch, &arguments)?;
+        completion.wait(Timeout::Never)?;
+        best = best.min((worker_seconds() - begun) / workers.max(1) as f64);
+        instructions = runtime.backend().wave_instructions() - before;
+    }
+    Ok((best, instructions))
+}
+
+fn main() -> Result<(), Failed> {
+    let mut args = std::env::args().skip(1);
+    let repeats: u32 = args.next().map_or(Ok(10), |n| n.parse())?;
+    let workers: usize = args.next().map_or(Ok(1), |n| n.parse())?;
+    let only = args.next().unwrap_or_default();
+    let objects = Objects::standard()?;
+    let plain = Native::build(&[], "plain")?;
+    let vectors = Native::build(&["-mavx2", "-mfma", "-mf16c"], "vectors")?;
+    println!("{workers} worker(s), best of {repeats}");
+    println!(
+        "{:<12} {:<11} {:>10} {:>10} {:>10} {:>10} {:>10} {:>9} {:>9}",
+        "kernel",
+        "target",
+        "M wave/s",
+        "G lane/s",
+        "ms",
+        "-O2 ms",
+        "-mavx2 ms",
+        "slowdown",
+        "to avx2"
+    );
+    for target in [Target::Gfx90a, Target::Gfx1100, Target::Gfx1100Wave64] {
+        for benchmark in benchmarks(target.wave_size()) {
+            let label = format!("{} {}", benchmark.name, target.name());
+            if !label.contains(&only) {
+                continue;
+            }
+            let filter = format!(" {} O2 v5", target.name());
+            let case = Selection::Matching(filter)
+                .cases()
+                .into_iter()
+                .find(|case| case.kernel.name == benchmark.name && case.target == target)
+                .ok_or("the catalogue has no such kernel")?;
+            let code = objects.code_object(&case)?;
+            let (seconds, instructions) = simulated(&benchmark, target, &code, workers, repeats)?;
+            let native = plain.seconds(&benchmark, repeats)?;
+            let wide = vectors.seconds(&benchmark, repeats)?;
+            let rate = instructions as f64 / seconds;
+            println!(
+                "{:<12} {:<11} {:>10.1} {:>10.2} {:>10.3} {:>10.3} {:>10.3} {:>8.1}x {:>8.1}x",
+                benchmark.name,
+                target.name(),
+                rate / 1e6,
+                rate * f64::from(target.wave_size()) / 1e9,
+                seconds * 1e3,
+                native * 1e3,
+                wide * 1e3,
+                seconds / native,
+                seconds / wide
+            );
+        }
+    }
+    Ok(())
+}
