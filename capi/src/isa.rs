@@ -133,14 +133,14 @@ entry! {
 }
 
 callbacks! {
-    /// `hsa_agent_iterate_isas`: shows the ISA of an agent, then the generic one whose code it runs as well; a CPU has
-    /// none.
+    /// `hsa_agent_iterate_isas`: shows the ISA of an agent, then the generic one whose code it runs as well
+    /// (AMD's runtime shows those since version 6; HIP 5 refuses agents that have two); a CPU has none.
     fn hsa_agent_iterate_isas(agent: Agent, callback: VisitIsa, data: *mut c_void) {
         let isas = gather("hsa_agent_iterate_isas", || {
             let state = open()?;
             let agent = state.agent(agent)?;
             callback.ok_or(Status::INVALID_ARGUMENT)?;
-            let generic = agent.isa.and_then(|isa| isa.generic());
+            let generic = agent.isa.and_then(|isa| isa.generic()).filter(|_| !state.hip5);
             let isas = agent.isa.into_iter().chain(generic);
             isas.map(|isa| state.isa_handle(isa)).collect::<Result<Vec<_>>>()
         })?;
