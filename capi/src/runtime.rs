@@ -61,8 +61,6 @@ pub struct State {
     pub runtime: Arc<SystemRuntime>,
     /// The runtime's agents, as the environment has them show themselves.
     agents: Vec<CoreAgent>,
-    /// The client is HIP 5, which takes agents of one ISA only.
-    pub hip5: bool,
     /// What else the environment says of them.
     pub devices: Devices,
     /// Instruction sets by handle: the agents' and those that were named since.
@@ -99,8 +97,7 @@ impl State {
     /// A state with nothing in it.
     pub fn new(runtime: Arc<SystemRuntime>) -> Arc<Self> {
         let mut agents = runtime.agents().to_vec();
-        let hip5 = crate::tools::is_loaded(c"libamdhip64.so.5");
-        if hip5 {
+        if crate::tools::is_loaded(c"libamdhip64.so.5") {
             leave_out_extended_memory(&mut agents);
         }
         let devices = Devices::from_environment(&mut agents);
@@ -114,7 +111,6 @@ impl State {
         Arc::new(Self {
             runtime,
             agents,
-            hip5,
             devices,
             isas: Mutex::new(known),
             readers: Registry::default(),
