@@ -1,7 +1,7 @@
 //! Chapter instruction set architectures: names, limits, compatibility.
 //!
 //! An agent has one ISA here, its own: clients that keep the last one of an iteration (LLVM's OpenMP
-//! runtime) would take the generic one for the agent's.
+//! runtime) would take the generic one for the agent's, and HIP 5 refuses agents that have two.
 
 use crate::abi::{
     Agent, FlushMode, FpType, Isa, IsaInfo, Parts, Profile, RoundMethod, Status, VisitIsa,
@@ -133,15 +133,14 @@ entry! {
 }
 
 callbacks! {
-    /// `hsa_agent_iterate_isas`: shows the ISA of an agent, then the generic one whose code it runs as well; a CPU has
-    /// none.
+    /// `hsa_agent_iterate_isas`: shows the ISA of an agent; a CPU has none. The generic one whose code it runs as well
+    /// is not shown, though AMD's runtime does since version 6: see the [module](self).
     fn hsa_agent_iterate_isas(agent: Agent, callback: VisitIsa, data: *mut c_void) {
         let isas = gather("hsa_agent_iterate_isas", || {
             let state = open()?;
             let agent = state.agent(agent)?;
             callback.ok_or(Status::INVALID_ARGUMENT)?;
-            let generic = agent.isa.and_then(|isa| isa.generic());
-            let isas = agent.isa.into_iter().chain(generic);
+            let isas = agent.isa.into_iter();
             isas.map(|isa| state.isa_handle(isa)).collect::<Result<Vec<_>>>()
         })?;
         crate::callback::each(callback, isas, data)

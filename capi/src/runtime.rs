@@ -17,7 +17,7 @@ use core::ffi::c_void;
 use core::sync::atomic::AtomicBool;
 use rukh_core::backend::{AgentId, Backend};
 use rukh_core::isa::Isa as CoreIsa;
-use rukh_core::mem::Pool;
+use rukh_core::mem::{Pool, PoolFlags};
 use rukh_core::runtime::{Agent as CoreAgent, Runtime};
 use rukh_core::wire::queue::HsaQueue;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -83,10 +83,23 @@ pub struct State {
     pub queue_notifier: Mutex<Option<NotifierEntry>>,
 }
 
+/// Leaves extended fine-grained memory out, which AMD's runtime offers since version 6: HIP 5 asserts that a host's
+/// memory is fine-grained or coarse-grained.
+fn leave_out_extended_memory(agents: &mut [CoreAgent]) {
+    for agent in agents {
+        agent
+            .pools
+            .retain(|pool| !pool.flags.contains(PoolFlags::EXTENDED_FINE));
+    }
+}
+
 impl State {
     /// A state with nothing in it.
     pub fn new(runtime: Arc<SystemRuntime>) -> Arc<Self> {
         let mut agents = runtime.agents().to_vec();
+        if crate::tools::is_loaded(c"libamdhip64.so.5") {
+            leave_out_extended_memory(&mut agents);
+        }
         let devices = Devices::from_environment(&mut agents);
         let isas = agents.iter().filter_map(|agent| agent.isa);
         let mut known: Vec<CoreIsa> = Vec::new();

@@ -8,11 +8,13 @@ use crate::amd::intercept;
 use crate::arg::{In, Out};
 use crate::entry::{Result, entry, value};
 use crate::runtime::{State, SystemBackend, SystemRuntime};
-use crate::state::{open, with_runtime};
+use crate::state::{open, ring_register, with_runtime, with_slot};
+use core::sync::atomic::{Ordering, compiler_fence};
 use rukh_core::backend::Timeout;
 use rukh_core::runtime::{SignalError, SignalRef, WaitCondition, WaitHint};
 use rukh_core::signal::MemoryOrder::{self, AcqRel, Acquire, Relaxed, Release};
-use rukh_core::signal::{Condition, SignalFlags, SignalHandle};
+use rukh_core::signal::{Condition, SignalFlags, SignalHandle, SignalOps};
+use rukh_core::wire::signal::{AmdSignal, SignalKind};
 use std::sync::Arc;
 
 type Ref<'a> = SignalRef<'a, SystemBackend>;
@@ -136,51 +138,111 @@ fn wait(
     }
 }
 
-/// Changes the value where the old one is of no interest.
+/// Operations on signals, each in two parts: the short way, in place, of signals with a value among the first ones,
+/// and the whole way for all others, out of line.
+///
+/// After a change the waiters are looked at, with nothing but the compiler's order between: where that is
+/// not enough, there is no short way ([`Runtime::first_signals`](rukh_core::runtime::Runtime::first_signals)).
 #[inline(always)]
-fn change(
+fn modify<T>(
     signal: Signal,
-    value: i64,
-    order: MemoryOrder,
-    operation: impl FnOnce(Ref<'_>, i64, MemoryOrder) -> i64,
-) -> Result {
-    with_runtime(|runtime| {
-        operation(find_in(runtime, signal)?, value, order);
+    short: impl FnOnce(&AmdSignal) -> T,
+    whole: impl FnOnce(Ref<'_>) -> T,
+) -> Result<T> {
+    let done = with_slot(signal.handle, |slot| {
+        if !slot.is_user() {
+            return None;
+        }
+        let old = short(&slot.signal);
+        compiler_fence(Ordering::SeqCst);
+        Some((old, slot.waiters.load(Ordering::Relaxed)))
+    });
+    match done {
+        Some((old, 0)) => Ok(old),
+        Some((old, _)) => {
+            wake(signal);
+            Ok(old)
+        }
+        None => find_and(signal, whole),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn find_and<T>(signal: Signal, operation: impl FnOnce(Ref<'_>) -> T) -> Result<T> {
+    with_runtime(|runtime| Ok(operation(find_in(runtime, signal)?)))
+}
+
+/// Wakes waiters. The change is made: if the signal or the runtime is gone by now, they are woken already.
+#[cold]
+#[inline(never)]
+fn wake(signal: Signal) {
+    let _ = with_runtime(|runtime| {
+        runtime.wake(signal.core());
         Ok(())
-    })
+    });
 }
 
 #[inline(always)]
 fn load(signal: Signal, order: MemoryOrder) -> Result<i64> {
-    with_runtime(|runtime| Ok(find_in(runtime, signal)?.load(order)))
+    let value = with_slot(signal.handle, |slot| {
+        slot.is_user().then(|| slot.signal.load(order))
+    });
+    match value {
+        Some(value) => Ok(value),
+        None => find_and(signal, |signal| signal.load(order)),
+    }
 }
 
 #[inline(always)]
 fn store(signal: Signal, value: i64, order: MemoryOrder) -> Result {
-    with_runtime(|runtime| {
-        find_in(runtime, signal)?.store(value, order);
-        Ok(())
-    })?;
+    let waiters = with_slot(signal.handle, |slot| {
+        if slot.is_user() {
+            slot.signal.store(value, order);
+            compiler_fence(Ordering::SeqCst);
+            Some(slot.waiters.load(Ordering::Relaxed))
+        } else {
+            // Not of a slot that is free, whatever it holds.
+            let doorbell = slot.signal.kind.load(Ordering::Relaxed) == SignalKind::Doorbell as i64;
+            (doorbell && ring_register(slot, value)).then_some(0)
+        }
+    });
+    match waiters {
+        Some(0) => {}
+        Some(_) => wake(signal),
+        None => find_and(signal, |signal| signal.store(value, order))?,
+    }
     intercept::rung(signal);
     Ok(())
 }
 
 #[inline(always)]
 fn silent_store(signal: Signal, value: i64, order: MemoryOrder) -> Result {
-    with_runtime(|runtime| {
-        find_in(runtime, signal)?.silent_store(value, order);
-        Ok(())
-    })
+    let done = with_slot(signal.handle, |slot| {
+        slot.is_user().then(|| slot.signal.store(value, order))
+    });
+    match done {
+        Some(()) => Ok(()),
+        None => find_and(signal, |signal| signal.silent_store(value, order)),
+    }
 }
 
 #[inline(always)]
 fn exchange(signal: Signal, value: i64, order: MemoryOrder) -> Result<i64> {
-    with_runtime(|runtime| Ok(find_in(runtime, signal)?.exchange(value, order)))
+    modify(
+        signal,
+        |signal| signal.exchange(value, order),
+        |signal| signal.exchange(value, order),
+    )
 }
 
 #[inline(always)]
 fn cas(signal: Signal, expected: i64, value: i64, order: MemoryOrder) -> Result<i64> {
-    with_runtime(|runtime| Ok(find_in(runtime, signal)?.cas(expected, value, order)))
+    modify(
+        signal,
+        |signal| signal.cas(expected, value, order),
+        |signal| signal.cas(expected, value, order),
+    )
 }
 
 entry! {
@@ -259,6 +321,10 @@ value! {
     }
 }
 
+/// What those that answer nothing do with the old value.
+#[inline(always)]
+const fn drop_old(_old: i64) {}
+
 /// The read-modify-write operations that answer nothing, each in four orders and three old names.
 macro_rules! changes {
     ($($method:ident: $both:ident $old_both:ident, $acquire:ident $old_acquire:ident, $relaxed:ident,
@@ -266,19 +332,19 @@ macro_rules! changes {
         value! {
             #[doc = concat!("`", stringify!($both), "`.")]
             fn $both alias $old_both (signal: Signal, value: i64) {
-                change(signal, value, AcqRel, |signal, value, order| signal.$method(value, order))
+                modify(signal, |signal| drop_old(signal.$method(value, AcqRel)), |signal| drop_old(signal.$method(value, AcqRel)))
             }
             #[doc = concat!("`", stringify!($acquire), "`.")]
             fn $acquire alias $old_acquire (signal: Signal, value: i64) {
-                change(signal, value, Acquire, |signal, value, order| signal.$method(value, order))
+                modify(signal, |signal| drop_old(signal.$method(value, Acquire)), |signal| drop_old(signal.$method(value, Acquire)))
             }
             #[doc = concat!("`", stringify!($relaxed), "`.")]
             fn $relaxed(signal: Signal, value: i64) {
-                change(signal, value, Relaxed, |signal, value, order| signal.$method(value, order))
+                modify(signal, |signal| drop_old(signal.$method(value, Relaxed)), |signal| drop_old(signal.$method(value, Relaxed)))
             }
             #[doc = concat!("`", stringify!($release), "`.")]
             fn $release alias $old_release (signal: Signal, value: i64) {
-                change(signal, value, Release, |signal, value, order| signal.$method(value, order))
+                modify(signal, |signal| drop_old(signal.$method(value, Release)), |signal| drop_old(signal.$method(value, Release)))
             }
         }
     )*};

@@ -13,8 +13,9 @@ use crate::entry::Result;
 use crate::runtime::{State, SystemRuntime};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering, compiler_fence, fence,
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
 };
+use rukh_core::signal::SignalSlot;
 use rustix::thread::{MembarrierCommand, membarrier};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 
@@ -31,6 +32,10 @@ struct Stripe(AtomicU32);
 static CURRENT: AtomicPtr<State> = AtomicPtr::new(core::ptr::null_mut());
 /// The runtime of the state behind `CURRENT`, or null.
 static RUNTIME: AtomicPtr<SystemRuntime> = AtomicPtr::new(core::ptr::null_mut());
+/// The first chunk of the open runtime's signals.
+static FIRST: AtomicPtr<SignalSlot> = AtomicPtr::new(core::ptr::null_mut());
+/// How many slots it has; 0 while signals are to be found the whole way.
+static SLOTS: AtomicU64 = AtomicU64::new(0);
 static READERS: [Stripe; OWN + SHARED] = [const { Stripe(AtomicU32::new(0)) }; OWN + SHARED];
 /// Whether closing makes all threads pass a memory barrier, so that readers need none.
 static BARRIERS: AtomicBool = AtomicBool::new(false);
@@ -53,7 +58,7 @@ static SETTLED: Condvar = Condvar::new();
 /// Deals out counters to threads.
 static NEXT_STRIPE: AtomicUsize = AtomicUsize::new(0);
 
-/// A number of each thread: its counter's number and one, or 0 while it has none. No destructor is registered for it.
+/// A number of each thread: the address of its own counter, or 0 while it has none. No destructor is registered for it.
 #[cfg(target_arch = "x86_64")]
 mod mine {
     use core::arch::{asm, global_asm};
@@ -133,28 +138,29 @@ struct Reading {
     own: bool,
 }
 
-/// Gives a thread its counter; gives the counter's number and one.
+/// Gives a thread a counter of its own while there are, and one of those that are shared afterwards.
 #[cold]
 #[inline(never)]
-fn deal() -> usize {
-    let number = NEXT_STRIPE.fetch_add(1, Ordering::Relaxed);
-    let stripe = match number < OWN {
-        true => number,
-        false => OWN + number % SHARED,
-    };
-    mine::set(stripe + 1);
-    stripe + 1
+fn deal() -> (&'static AtomicU32, bool) {
+    if NEXT_STRIPE.load(Ordering::Relaxed) < OWN {
+        let number = NEXT_STRIPE.fetch_add(1, Ordering::Relaxed);
+        if number < OWN {
+            let counter = &READERS[number].0;
+            mine::set(core::ptr::from_ref(counter).expose_provenance());
+            return (counter, true);
+        }
+    }
+    // Stacks and what belongs to a thread lie pages apart.
+    (&READERS[OWN + (me() >> 12) % SHARED].0, false)
 }
 
 impl Reading {
     #[inline(always)]
     fn begin() -> Self {
-        let stripe = match mine::get() {
-            0 => deal(),
-            stripe => stripe,
-        } - 1;
-        let own = stripe < OWN;
-        let counter = &READERS[stripe % READERS.len()].0;
+        let (counter, own) = match Self::mine() {
+            Some(counter) => (counter, true),
+            None => deal(),
+        };
         if own {
             // Nobody else writes it, and readers do not nest: a plain store, which no later call waits for. Either this
             // reader sees null, or the scan in `take` sees the reader: the store comes before the load of the
@@ -172,6 +178,51 @@ impl Reading {
         }
         Self { counter, own }
     }
+
+    /// The thread's own counter, if it has one already.
+    #[inline(always)]
+    fn mine() -> Option<&'static AtomicU32> {
+        let counter = core::ptr::with_exposed_provenance::<AtomicU32>(mine::get());
+        // SAFETY: null, or the address of one of the static counters, which `deal` gave this thread.
+        unsafe { counter.as_ref() }
+    }
+}
+
+/// Runs an operation on a slot of the first chunk of signals: the way of almost all operations on signals. None,
+/// with nothing done, where it needs the whole way ([`with_runtime`]): the signal lies elsewhere or nowhere, the runtime
+/// is closed, the thread has no counter yet, or the operation says so.
+///
+/// The operation calls nothing.
+#[inline(always)]
+pub fn with_slot<T>(address: u64, operation: impl FnOnce(&SignalSlot) -> Option<T>) -> Option<T> {
+    const SHIFT: u32 = size_of::<SignalSlot>().trailing_zeros();
+    let counter = Reading::mine()?;
+    // As in `Reading::begin`; slots are published only where barriers of all threads are to be had.
+    counter.store(1, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    let slots = SLOTS.load(Ordering::Acquire);
+    let first = FIRST.load(Ordering::Relaxed);
+    // What is not on a slot's boundary has its odd bits at the top.
+    let index = address
+        .wrapping_sub(first.addr() as u64)
+        .rotate_right(SHIFT);
+    let result = if index < slots {
+        // SAFETY: one of so many slots, which stay mapped until the runtime is closed: until this reader has left.
+        operation(unsafe { &*first.add(index as usize) })
+    } else {
+        None
+    };
+    counter.store(0, Ordering::Release);
+    result
+}
+
+/// Rings the doorbell that a slot stands for, if it is a register. Within [`with_slot`].
+#[inline(always)]
+pub fn ring_register(slot: &SignalSlot, value: i64) -> bool {
+    let runtime = RUNTIME.load(Ordering::SeqCst);
+    // SAFETY: null, or the open state's own, as in `with_runtime`: the slot comes with a reader.
+    let runtime = unsafe { runtime.as_ref() };
+    runtime.is_some_and(|runtime| runtime.ring_register(slot, value as u64))
 }
 
 impl Drop for Reading {
@@ -263,8 +314,13 @@ pub fn retain(make: impl FnOnce() -> Result<Arc<State>>, opened: impl FnOnce()) 
     prepare();
     let state = make()?;
     let runtime = Arc::as_ptr(&state.runtime).cast_mut();
+    let signals = state.runtime.first_signals();
     CURRENT.store(Arc::into_raw(state).cast_mut(), Ordering::SeqCst);
     RUNTIME.store(runtime, Ordering::SeqCst);
+    if let Some((first, slots)) = signals.filter(|_| BARRIERS.load(Ordering::SeqCst)) {
+        FIRST.store(first.as_ptr(), Ordering::SeqCst);
+        SLOTS.store(u64::from(slots), Ordering::SeqCst);
+    }
     references.count = 1;
     references.changing = Some(me());
     drop(references);
@@ -357,6 +413,7 @@ extern "C" fn in_child() {
     if let Some(mut references) = held {
         references.count = 0;
         references.changing = None;
+        SLOTS.store(0, Ordering::SeqCst);
         CURRENT.store(core::ptr::null_mut(), Ordering::SeqCst);
         RUNTIME.store(core::ptr::null_mut(), Ordering::SeqCst);
         for stripe in &READERS {
@@ -398,6 +455,7 @@ impl References {
 
 /// Takes the runtime away from all who look for it.
 fn take() -> Arc<State> {
+    SLOTS.store(0, Ordering::SeqCst);
     RUNTIME.store(core::ptr::null_mut(), Ordering::SeqCst);
     let state = CURRENT.swap(core::ptr::null_mut(), Ordering::SeqCst);
     barrier_of_all_threads();

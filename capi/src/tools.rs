@@ -40,6 +40,7 @@ const RTLD_NOLOAD: c_int = 4;
 
 unsafe extern "C" {
     fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlclose(handle: *mut c_void) -> c_int;
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
     fn dlerror() -> *const c_char;
     fn dl_iterate_phdr(
@@ -72,6 +73,16 @@ impl Library {
         let address = unsafe { dlsym(self.0, name.as_ptr()) };
         (!address.is_null()).then_some(address)
     }
+}
+
+/// Whether the program has loaded a library of this name.
+pub fn is_loaded(name: &CStr) -> bool {
+    let found = Library::open(name, RTLD_LAZY | RTLD_NOLOAD);
+    if let Some(library) = found {
+        // SAFETY: gives back what was just taken; the program's own use of the library is not touched.
+        unsafe { dlclose(library.0) };
+    }
+    found.is_some()
 }
 
 /// A tool that has been told.

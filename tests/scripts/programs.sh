@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Runs real programs over the C library on the software GPU: what Debian's compilers and libraries make of
-# tests/programs, which check their own results.
+# tests/programs, which check their own results. Some of them run through the Linux KFD backend on the software GPU's KFD
+# face as well, and over AMD's own runtime (Debian's) on that face.
 #
 #   tests/scripts/programs.sh [PREFIX] [WORD...]
 #
 # PREFIX has lib/libhsa-runtime64.so.1; without one the library is built first. WORDs choose cases by their names.
 # RUKH_TEST_MODE=full runs every case; otherwise each program runs on one of its GPUs at least, which one
-# RUKH_TEST_SEED decides. RUKH_PROGRAMS_BACKEND is what comes before a case's GPUs (sim:).
+# RUKH_TEST_SEED decides.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source=$root/tests/programs
@@ -18,7 +19,6 @@ if [ -z "$prefix" ]; then
   prefix=$work/prefix
   "$root/capi/install.sh" "$prefix" "${PROFILE:-release}"
 fi
-backend=${RUKH_PROGRAMS_BACKEND:-sim:}
 mode=${RUKH_TEST_MODE:-default}
 seed=${RUKH_TEST_SEED:-1}
 words=("$@")
@@ -26,7 +26,10 @@ multiarch=$(gcc -print-multiarch)
 bitcode=/usr/lib/$multiarch/amdgcn/bitcode
 gcn_run=/usr/lib/gcc/$multiarch/12/accel/amdgcn-amdhsa/gcn-run
 llvm22=/usr/lib/llvm-22
-export LD_LIBRARY_PATH=$prefix/lib:/usr/lib/llvm-19/lib:$llvm22/lib
+llvm=/usr/lib/llvm-19/lib:$llvm22/lib
+unset LD_LIBRARY_PATH RUKH_BACKEND RUKH_KFD
+cargo build --quiet --manifest-path "$root/Cargo.toml" --release --locked -p rukh-kfd-preload
+preload=${CARGO_TARGET_DIR:-$root/target}/release/librukh_kfd.so
 passed=0
 
 fail() {
@@ -55,17 +58,32 @@ wanted() {
 }
 
 # run NAME GPUS PATTERN COMMAND...: the command succeeds and says what it is to say, and the library complains of
-# nothing.
+# nothing. Where it runs is $over: on the software GPU itself, by default; through the KFD backend on its face (kfd); over
+# AMD's runtime on its face, which then tells that the GPU has worked (amd).
 run() {
-  local name=$1 gpus=$2 pattern=$3 status=0 begun=$SECONDS
+  local name=$1 gpus=$2 pattern=$3 status=0 begun=$SECONDS settings
   shift 3
-  RUKH_BACKEND=$backend$gpus timeout 300 "$@" > "$work/out" 2> "$work/err" || status=$?
-  if [ $status -ne "${expect:-0}" ] || ! grep -qE "$pattern" "$work/out" || grep -q '^rukh:' "$work/err"; then
+  case ${over:=sim} in
+    sim) settings=(RUKH_BACKEND="sim:$gpus" LD_LIBRARY_PATH="$prefix/lib:$llvm") ;;
+    kfd) settings=(RUKH_BACKEND=kfd RUKH_KFD="$gpus" LD_LIBRARY_PATH="$prefix/lib:$llvm") ;;
+    amd) settings=(RUKH_KFD="$gpus" RUKH_KFD_LOG=1 LD_PRELOAD="$preload" LD_LIBRARY_PATH="$llvm") ;;
+  esac
+  env "${settings[@]}" timeout 300 "$@" > "$work/out" 2> "$work/err" || status=$?
+  if [ $status -ne "${expect:-0}" ] || ! grep -qE "$pattern" "$work/out" || grep -q '^rukh:' "$work/err" ||
+    { [ $over = amd ] && ! grep -qE 'executed [1-9][0-9]* wave instructions' "$work/err"; }; then
     cat "$work/out" "$work/err" >&2
-    fail "$name on $gpus: exit status $status, expected ${expect:-0} and output like '$pattern'"
+    fail "$name on $over:$gpus: exit status $status, expected ${expect:-0} and output like '$pattern'"
   fi
   passed=$((passed + 1))
-  echo "PASS $name on $gpus ($((SECONDS - begun)) s)"
+  echo "PASS $name on $over:$gpus ($((SECONDS - begun)) s)"
+}
+
+# everywhere NAME GPU PATTERN COMMAND...: on the software GPU itself, through the KFD backend, and, if AMD's runtime of
+# Debian's knows the GPU for such programs ($amds lists them), over that.
+everywhere() {
+  local over gpu=$2
+  for over in sim kfd; do run "$@"; done
+  case " $amds " in *" $gpu "*) over=amd run "$@" ;; esac
 }
 
 # Compilers' messages are shown only if they fail.
@@ -73,11 +91,11 @@ compile() { "$@" > "$work/compiler" 2>&1 || { cat "$work/compiler" >&2; fail "ca
 
 libgomp() {
   export GCN_SUPPRESS_HOST_FALLBACK=1
-  local gpu
+  local gpu amds="gfx906 gfx900"
   for gpu in $(wanted libgomp-c gfx906 gfx900); do
     compile gcc-12 -O2 -fopenmp -foffload=amdgcn-amdhsa "-foffload-options=-march=$gpu -lm" \
       "$source/libgomp/target.c" -o "$work/target-$gpu"
-    run libgomp/target.c "$gpu" 'from the device: 42 text 2.50' "$work/target-$gpu"
+    everywhere libgomp/target.c "$gpu" 'from the device: 42 text 2.50' "$work/target-$gpu"
   done
   for gpu in $(wanted libgomp-openacc gfx906 gfx900); do
     compile gcc-12 -O2 -fopenacc -foffload=amdgcn-amdhsa "-foffload-options=-march=$gpu -lm" \
@@ -111,12 +129,12 @@ device_libraries() {
 }
 
 openmp() {
-  local gpu
+  local gpu amds=gfx90a
   for gpu in $(wanted openmp gfx90a gfx942 gfx1100); do
     device_libraries
     compile clang-19 -O2 -fopenmp --offload-arch="$gpu" --rocm-device-lib-path="$work/bitcode" \
       "$source/openmp/target.c" -o "$work/openmp-$gpu" -lm
-    OMP_TARGET_OFFLOAD=MANDATORY run openmp/target.c "$gpu" 'from the device: 42 of 1234567890123, 2.50' \
+    OMP_TARGET_OFFLOAD=MANDATORY everywhere openmp/target.c "$gpu" 'from the device: 42 of 1234567890123, 2.50' \
       "$work/openmp-$gpu"
   done
 }
@@ -132,7 +150,7 @@ liboffload() {
 }
 
 hip() {
-  local gpu program all=(gfx90a gfx908 gfx906 gfx1030)
+  local gpu program all=(gfx90a gfx908 gfx906 gfx1030) amds="gfx90a gfx908 gfx906 gfx1030"
   hip_program() { # PROGRAM GPU LIBRARY...
     local binary=$work/hip-$1-$2
     compile hipcc --offload-arch="$2" -O2 "$source/hip/$1.hip" -o "$binary" "${@:3}"
@@ -140,7 +158,7 @@ hip() {
   for program in vector_add mix; do
     for gpu in $(wanted "hip-$program" "${all[@]}"); do
       hip_program $program "$gpu"
-      run "hip/$program" "$gpu" PASS "$work/hip-$program-$gpu"
+      everywhere "hip/$program" "$gpu" PASS "$work/hip-$program-$gpu"
       [ $program != mix ] || grep -q 'lane 2 of block 1 says hello 1.000' "$work/out" || fail "hip/mix: no printf"
     done
   done

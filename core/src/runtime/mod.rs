@@ -141,6 +141,7 @@ impl<B: Backend + ?Sized> Runtime<B> {
         self.reactor.add_system_handler(handler);
     }
 
+    #[inline]
     pub(crate) fn reactor(&self) -> &Reactor<B> {
         &self.reactor
     }

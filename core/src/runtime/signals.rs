@@ -14,6 +14,7 @@ use crate::wire::signal::AmdSignal;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 
 /// A signal by handle and what is waited for.
@@ -324,6 +325,30 @@ impl<B: Backend + ?Sized> Runtime<B> {
             Ok(())
         } else {
             Err(SignalError::BadHandle { handle })
+        }
+    }
+
+    /// Where the signals of the first chunk lie, and how many slots it has, for clients that look signals up
+    /// without the runtime. None where a store to a signal needs more than [`Runtime::wake`] after a look
+    /// at [`SignalSlot::waiters`], with no fence between the two.
+    pub fn first_signals(&self) -> Option<(NonNull<SignalSlot>, u32)> {
+        let reactor = self.reactor();
+        reactor
+            .has_light_stores()
+            .then(|| reactor.arena.first_chunk())?
+    }
+
+    /// Rings the doorbell that a signal stands for, if it is a register; gives whether it was.
+    #[inline]
+    pub fn ring_register(&self, slot: &SignalSlot, value: u64) -> bool {
+        self.reactor().ring_register(slot, value)
+    }
+
+    /// Wakes who waits for a signal whose value was changed without an operation of [`SignalRef`]'s. A handle that
+    /// names none wakes nobody.
+    pub fn wake(&self, handle: SignalHandle) {
+        if let Ok(slot) = self.reactor().slot(handle) {
+            self.reactor().notify(slot);
         }
     }
 

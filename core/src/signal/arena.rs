@@ -209,6 +209,12 @@ impl SignalArena {
         (slot.signal.kind.load(Ordering::Acquire) != SignalKind::Invalid as i64).then_some(slot)
     }
 
+    /// Where the first chunk lies and how many slots it has: most programs' signals are all in it. None before there
+    /// is one.
+    pub fn first_chunk(&self) -> Option<(NonNull<SignalSlot>, u32)> {
+        self.chunks().next()
+    }
+
     /// Number of slots, used or not.
     pub fn capacity(&self, park: &dyn Park) -> u32 {
         self.free.lock(park).total

@@ -90,6 +90,7 @@ impl SignalSlot {
     }
 
     /// The handle of this signal.
+    #[inline]
     pub fn handle(&self) -> SignalHandle {
         SignalHandle(core::ptr::from_ref(&self.signal).addr() as u64)
     }
@@ -100,6 +101,7 @@ impl SignalSlot {
     }
 
     /// Whether the slot is a signal with a value.
+    #[inline]
     pub fn is_user(&self) -> bool {
         self.signal.kind.load(Ordering::Acquire) == SignalKind::User as i64
     }

@@ -128,7 +128,8 @@ fn agents_come_with_their_isa_and_pools() {
         gpu.isa.unwrap().to_string(),
         "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack+"
     );
-    assert_eq!(rt.agents()[0].pools.len(), 3);
-    assert_eq!(gpu.pools.len(), 2);
+    // Fine, extended fine, kernel arguments, coarse; coarse, extended fine, group memory.
+    assert_eq!(rt.agents()[0].pools.len(), 4);
+    assert_eq!(gpu.pools.len(), 3);
     assert_eq!(rt.gpu_ids().collect::<Vec<_>>(), [GPU]);
 }

@@ -86,6 +86,11 @@ impl<B: Backend + ?Sized> Reactor<B> {
             .ok_or(SignalError::BadHandle { handle })
     }
 
+    /// Whether waiters pay for the barrier between a store and the look at the waiters count.
+    pub const fn has_light_stores(&self) -> bool {
+        self.light_stores
+    }
+
     /// Wakes waiters after a plain store to a signal. The store and the look at the waiters count must
     /// not change places: see [`super::waiters`].
     #[inline]
@@ -146,12 +151,28 @@ impl<B: Backend + ?Sized> Reactor<B> {
             let queue = entry.queue.load(Ordering::Relaxed);
             self.backend.ring_doorbell(QueueHandle(queue), value);
         } else {
-            let register = core::ptr::with_exposed_provenance::<AtomicU64>(register as usize);
-            // SAFETY: the address is that of a doorbell that the backend gave for a queue, from a
-            // table that only this module writes. It is removed before the queue is destroyed;
-            // a client that stores to the doorbell of a queue while destroying it breaks the
-            // specification's rule for queue handles.
-            unsafe { (*register).store(value, Ordering::Release) };
+            self.ring_register(slot, value);
         }
+    }
+
+    /// As [`ring`](Self::ring), if the doorbell is a register; gives whether it was.
+    #[inline]
+    pub fn ring_register(&self, slot: &SignalSlot, value: u64) -> bool {
+        let index = slot.doorbell.load(Ordering::Relaxed) as usize;
+        let Some(entry) = self.doorbells.get(index) else {
+            return false;
+        };
+        // Of an entry that is not taken this is 0, and it is set after the entry is taken.
+        let register = entry.register.load(Ordering::Acquire);
+        if register == 0 {
+            return false;
+        }
+        let register = core::ptr::with_exposed_provenance::<AtomicU64>(register as usize);
+        // SAFETY: the address is that of a doorbell that the backend gave for a queue, from a
+        // table that only this module writes. It is removed before the queue is destroyed;
+        // a client that stores to the doorbell of a queue while destroying it breaks the
+        // specification's rule for queue handles.
+        unsafe { (*register).store(value, Ordering::Release) };
+        true
     }
 }
