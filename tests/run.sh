@@ -45,6 +45,8 @@ build_golden() { bash tests/golden/build.sh --check && bash tests/golden/build.s
 unit_tests() { RUKH_TEST_MODE=quick cargo test --workspace --locked; }
 golden_matrix() { cargo test --release --locked -p rukh-tests --test golden -- --nocapture; }
 freestanding() { bash tests/scripts/freestanding.sh; }
+bare_targets() { bash tests/scripts/targets.sh; }
+boot_kernel() { bash tests/scripts/boot.sh; }
 example() { cargo run --release --locked -p rukh-backend-sim --example vector_add; }
 c_library() { sh capi/install.sh "$prefix" && sh tests/scripts/exports.sh release; }
 c_clients() { sh tests/scripts/c_clients.sh "$prefix"; }
@@ -61,6 +63,8 @@ stage "unit and integration tests" unit_tests
 stage "golden kernels against the host ($mode, seed $RUKH_TEST_SEED)" golden_matrix
 if [ "$mode" != quick ]; then
   stage "tier 0 without std and alloc" freestanding
+  stage "processors without an operating system" bare_targets
+  stage "a kernel that boots, on x86-64 and on AArch64" boot_kernel
   stage "example" example
   stage "C library" c_library
   stage "C clients" c_clients

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the tests need from Debian's packages and crates.io: `install.sh [quick|default|full]`.
 set -euo pipefail
-packages=(clang-19 lld-19 llvm-19 gcc libc6-dev linux-libc-dev libhsa-runtime-dev rocminfo valgrind util-linux jq)
+packages=(clang-19 lld-19 llvm-19 gcc libc6-dev linux-libc-dev libhsa-runtime-dev rocminfo valgrind util-linux jq
+  qemu-system-x86 qemu-system-arm)
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
@@ -15,6 +16,10 @@ fi
 for component in rustfmt clippy; do
   cargo "${component/rustfmt/fmt}" --version >/dev/null || rustup component add "$component"
 done
+# Processors without an operating system, and one that must be refused.
+if [ "${1:-default}" != quick ]; then
+  rustup target add x86_64-unknown-none aarch64-unknown-none riscv64gc-unknown-none-elf i686-unknown-linux-gnu
+fi
 if [ "${1:-default}" != quick ] && ! cargo fuzz --version >/dev/null 2>&1; then
   cargo install --locked cargo-fuzz
 fi
