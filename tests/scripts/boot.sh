@@ -10,10 +10,10 @@ patience=900
 
 boot() {
   local architecture=$1 show=${2:-} kernel serial status=0
-  # Whole registers of the float and vector units, at fixed addresses below 2 GiB.
+  # At fixed addresses below 2 GiB, as the linker scripts place it.
   (cd kernel && DEFMT_LOG=info RUSTFLAGS="-C relocation-model=static -C code-model=small" \
     cargo build --release --locked --target "$architecture-unknown-none")
-  (cd decode && cargo build --release --locked)
+  (cd decode && cargo build --locked)
   kernel=kernel/target/$architecture-unknown-none/release/rukh-kernel
   serial=kernel/target/$architecture.serial
   case $architecture in
@@ -26,7 +26,7 @@ boot() {
   esac
   timeout "$patience" "${machine[@]}" -accel tcg -m 768M -display none -monitor none -no-reboot \
     -serial "file:$serial" -kernel "$kernel" </dev/null || status=$?
-  decode/target/release/rukh-decode "$kernel" <"$serial" >"$serial.txt" || {
+  decode/target/debug/rukh-decode "$kernel" <"$serial" >"$serial.txt" || {
     echo "boot.sh: $architecture: the log does not decode (QEMU ended with $status)" >&2
     exit 1
   }

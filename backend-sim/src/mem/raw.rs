@@ -242,8 +242,8 @@ pub unsafe fn copy_64_avx(from: *const u8, to: *mut u8) {
 unsafe fn copy(mut from: *const u8, mut to: *mut u8, mut bytes: usize) {
     // SAFETY: each step moves bytes that are left of the caller's ranges.
     unsafe {
-        if (from.addr() | to.addr()) % 4 == 0 {
-            if (from.addr() | to.addr()) % 8 == 0 {
+        if (from.addr() | to.addr()).is_multiple_of(4) {
+            if (from.addr() | to.addr()).is_multiple_of(8) {
                 while bytes >= 8 {
                     store_u64(to, load_u64(from));
                     from = from.add(8);
