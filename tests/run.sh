@@ -47,6 +47,7 @@ golden_matrix() { cargo test --release --locked -p rukh-tests --test golden -- -
 freestanding() { bash tests/scripts/freestanding.sh; }
 bare_targets() { bash tests/scripts/targets.sh; }
 boot_kernel() { bash tests/scripts/boot.sh; }
+loom_models() { (cd tests/loom && cargo fmt --check && cargo test --locked); }
 example() { cargo run --release --locked -p rukh-backend-sim --example vector_add; }
 c_library() { sh capi/install.sh "$prefix" && sh tests/scripts/exports.sh release; }
 c_clients() { sh tests/scripts/c_clients.sh "$prefix"; }
@@ -65,6 +66,7 @@ if [ "$mode" != quick ]; then
   stage "tier 0 without std and alloc" freestanding
   stage "processors without an operating system" bare_targets
   stage "a kernel that boots, on x86-64 and on AArch64" boot_kernel
+  stage "models of the queue ring" loom_models
   stage "example" example
   stage "C library" c_library
   stage "C clients" c_clients

@@ -18,6 +18,7 @@ mod hostile;
 mod ledger;
 mod lifecycle;
 mod loading;
+mod malice;
 mod memory;
 mod queues;
 mod run;
@@ -26,10 +27,11 @@ mod topology;
 mod work;
 mod world;
 
-pub use factory::{Factory, Faulty, KfdFactory, SimFactory, Watched};
+pub use factory::{Factory, Faulty, KfdFactory, Malicious, SimFactory, Watched};
 pub use failure::{Failure, Outcome};
 pub use ledger::Ledger;
-pub use run::{Test, run, run_with_faults, run_with_random_faults};
+pub use malice::{Device, Malice};
+pub use run::{Test, run, run_with_faults, run_with_malice, run_with_random_faults};
 pub use work::{Prepared, VectorAdd};
 pub use world::World;
 
