@@ -40,9 +40,11 @@ lint() {
   cargo clippy -p rukh-backend-sim --no-default-features --locked -- -D warnings
 }
 
-build_golden() { bash tests/golden/build.sh --check && bash tests/golden/build.sh "$RUKH_GOLDEN_DIR"; }
+build_golden() { bash tests/golden/build.sh --check && sh backend-linux-kfd/src/trap/build.sh --check && bash tests/golden/build.sh "$RUKH_GOLDEN_DIR"; }
 # The matrix has a stage of its own, on optimised code; here a few cases do.
 unit_tests() { RUKH_TEST_MODE=quick cargo test --workspace --locked; }
+# Quick ones are among the unit tests.
+port_faults() { cargo test --release --locked -p rukh-tests --test port_faults -- --nocapture; }
 golden_matrix() { cargo test --release --locked -p rukh-tests --test golden -- --nocapture; }
 freestanding() { bash tests/scripts/freestanding.sh; }
 bare_targets() { bash tests/scripts/targets.sh; }
@@ -50,11 +52,17 @@ boot_kernel() { bash tests/scripts/boot.sh; }
 loom_models() { (cd tests/loom && cargo fmt --check && cargo test --locked); }
 example() { cargo run --release --locked -p rukh-backend-sim --example vector_add; }
 c_library() { sh capi/install.sh "$prefix" && sh tests/scripts/exports.sh release; }
+package() { sh tests/scripts/package.sh "$prefix"; }
 c_clients() { sh tests/scripts/c_clients.sh "$prefix"; }
+amd_runtime() { sh tests/scripts/amd_runtime.sh; }
 rocminfo_run() { sh tests/scripts/rocminfo.sh "$prefix"; }
+programs() { bash tests/scripts/programs.sh "$prefix"; }
+host_costs() { sh tests/scripts/host_costs.sh "$prefix"; }
 recordings() { sh tests/scripts/recordings.sh "$prefix"; }
 rukh_info() { sh tests/scripts/rukh_info.sh "$prefix"; }
 fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 30 || echo 10)"; }
+kfd_record() { sh tests/scripts/kfd_record.sh; }
+virtual_machine() { bash tests/scripts/vm.sh; }
 docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
 
 stage "install tools" install_tools
@@ -63,16 +71,23 @@ stage "build golden kernels" build_golden
 stage "unit and integration tests" unit_tests
 stage "golden kernels against the host ($mode, seed $RUKH_TEST_SEED)" golden_matrix
 if [ "$mode" != quick ]; then
+  stage "a system that refuses" port_faults
   stage "tier 0 without std and alloc" freestanding
   stage "processors without an operating system" bare_targets
   stage "a kernel that boots, on x86-64 and on AArch64" boot_kernel
   stage "models of the queue ring" loom_models
   stage "example" example
   stage "C library" c_library
+  stage "CMake and pkg-config" package
   stage "C clients" c_clients
   stage "rocminfo" rocminfo_run
+  stage "programs" programs
+  stage "host costs beside AMD's library" host_costs
+  stage "AMD's runtime on the KFD face" amd_runtime
   stage "recordings of the driver" recordings
   stage "rukh-info" rukh_info
+  stage "records of kernels on the KFD face" kfd_record
+  stage "the real KFD in a virtual machine" virtual_machine
   stage "documentation" docs
   stage "fuzz targets" fuzz
 fi

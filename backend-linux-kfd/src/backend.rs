@@ -2,19 +2,22 @@
 
 use crate::code::CodeQueues;
 use crate::device::{self, Gpu};
+use crate::dma::DmaQueues;
 use crate::events::EventTable;
 use crate::kfd::{Kfd, OpenError};
 use crate::memory::MemoryTable;
-use crate::optional::xnack_is_on;
+use crate::optional::{RuntimeMode, xnack_is_on};
 use crate::queues::QueueTable;
 use crate::sys::FutexPark;
 use crate::topology::agents::{self, AgentRecord};
-use crate::topology::{Snapshot, cpu_model};
+use crate::topology::{Snapshot, cpu, cpu_model};
 use alloc::vec::Vec;
+use core::sync::atomic::AtomicBool;
 use rukh_core::backend::{
     AgentId, AgentInfo, CacheInfo, ClockCounters, LinkInfo, Lock, MemoryBank, SkippedAgent,
     Topology, TopologyError,
 };
+use rukh_core::kfd::uapi::{Ioctl, RuntimeEnable};
 use rukh_core::kfd::{KfdPort, PortError};
 
 /// What every call answers in a child of the process that opened the driver.
@@ -34,9 +37,12 @@ pub struct KfdBackend<P: KfdPort> {
     links: Vec<LinkInfo>,
     skipped: Vec<SkippedAgent>,
     pub(crate) xnack: bool,
+    /// Whether the kernel was told that a runtime is loaded.
+    pub(crate) told: AtomicBool,
     /// Each GPU's counter when the backend was opened, for those whose frequency is not told.
     pub(crate) first_counters: Vec<ClockCounters>,
-    // Taken in this order: code, queues, events, memory.
+    // Taken in this order: dma, code, queues, events, memory.
+    pub(crate) dma: Lock<DmaQueues>,
     pub(crate) code: Lock<CodeQueues>,
     pub(crate) queues: Lock<QueueTable>,
     pub(crate) events: Lock<EventTable>,
@@ -60,7 +66,9 @@ impl<P: KfdPort> KfdBackend<P> {
             links: Vec::new(),
             skipped: snapshot.skipped.clone(),
             xnack,
+            told: AtomicBool::new(false),
             first_counters: Vec::new(),
+            dma: Lock::new(DmaQueues::default()),
             code: Lock::new(CodeQueues::default()),
             queues: Lock::new(QueueTable::default()),
             events: Lock::new(EventTable::default()),
@@ -80,9 +88,34 @@ impl<P: KfdPort> KfdBackend<P> {
         backend.first_counters = backend
             .gpus
             .iter()
-            .map(|gpu| backend.read_counters(gpu).unwrap_or_default())
+            .map(|gpu| {
+                let first = backend.read_counters(gpu);
+                first.or_else(|_| backend.read_counters(gpu))
+            })
+            .map(Result::unwrap_or_default)
             .collect();
+        backend.report_traps();
         Ok(backend)
+    }
+
+    /// Has the driver tell of waves that trap: it does so for processes that say that a runtime is loaded, before they have
+    /// queues. Where that does not succeed, such a wave ends without a word, and all else works.
+    fn report_traps(&mut self) {
+        if self.gpus.is_empty() || !self.kfd.since(RuntimeEnable::INFO.since_minor) {
+            return;
+        }
+        if !matches!(
+            self.runtime_enable(0, RuntimeMode::ENABLE | RuntimeMode::TTMP),
+            Ok(Ok(_))
+        ) {
+            return;
+        }
+        for index in 0..self.agents.len() {
+            if let Some(gpu) = self.agents[index].gpu {
+                let installed = self.install(AgentId(index as u32), gpu).is_ok();
+                self.gpus[gpu].trap_handler = installed;
+            }
+        }
     }
 
     /// The driver.
@@ -96,6 +129,14 @@ impl<P: KfdPort> KfdBackend<P> {
 
     pub(crate) fn record(&self, agent: AgentId) -> Option<&AgentRecord> {
         self.agents.get(agent.0 as usize)
+    }
+
+    /// CPU agents: NUMA nodes.
+    pub(crate) fn cpu_agents(&self) -> usize {
+        self.agents
+            .iter()
+            .take_while(|agent| agent.gpu.is_none())
+            .count()
     }
 
     /// The index of an agent's GPU.
@@ -147,10 +188,17 @@ impl<P: KfdPort> Topology for KfdBackend<P> {
     }
 
     fn caches(&self, agent: AgentId, visit: &mut dyn FnMut(&CacheInfo)) {
-        self.record(agent)
-            .iter()
-            .flat_map(|a| &a.caches)
-            .for_each(visit);
+        let Some(record) = self.record(agent) else {
+            return;
+        };
+        if record.gpu.is_none() && record.caches.is_empty() {
+            // Asked of the system when somebody wants to know: a start without it is faster.
+            cpu::caches(self.port(), record.info.node)
+                .iter()
+                .for_each(visit);
+        } else {
+            record.caches.iter().for_each(visit);
+        }
     }
 
     fn links(&self, visit: &mut dyn FnMut(&LinkInfo)) {
@@ -177,7 +225,9 @@ impl<P: KfdPort> Drop for KfdBackend<P> {
         // Queues before the memory that they use, and all before the files.
         self.close_queues();
         self.close_events();
+        self.remove_trap_handlers();
         self.close_memory();
+        self.runtime_disable();
         for gpu in &self.gpus {
             self.kfd.port().close(gpu.render);
         }

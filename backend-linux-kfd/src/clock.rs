@@ -27,6 +27,24 @@ impl<P: KfdPort> KfdBackend<P> {
     }
 }
 
+impl<P: KfdPort> KfdBackend<P> {
+    /// The counter as it must be by now, from its first reading and its frequency: for when the driver refuses to read it.
+    fn estimate(&self, agent: AgentId) -> ClockCounters {
+        let system = sys::now();
+        let first = self
+            .gpu_index(agent)
+            .and_then(|index| self.first_counters.get(index))
+            .copied()
+            .unwrap_or_default();
+        let ns = u128::from(system.saturating_sub(first.system));
+        let ticks = ns * u128::from(self.device_frequency(agent)) / 1_000_000_000;
+        ClockCounters {
+            device: first.device.wrapping_add(ticks as u64),
+            system,
+        }
+    }
+}
+
 impl<P: KfdPort> Clock for KfdBackend<P> {
     fn now(&self) -> u64 {
         sys::now()
@@ -41,10 +59,10 @@ impl<P: KfdPort> Clock for KfdBackend<P> {
             }
         };
         match self.gpu(agent) {
-            Some(gpu) => self.read_counters(gpu).unwrap_or_else(|_| ClockCounters {
-                device: 0,
-                system: sys::now(),
-            }),
+            Some(gpu) => self
+                .read_counters(gpu)
+                .or_else(|_| self.read_counters(gpu))
+                .unwrap_or_else(|_| self.estimate(agent)),
             None => host(),
         }
     }

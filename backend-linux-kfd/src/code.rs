@@ -14,7 +14,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rukh_core::backend::{
     AgentId, Doorbell, HardwareQueue, Park, QueueCreateError, QueueKind, QueuePriority,
-    QueueRequest, Queues,
+    QueueRequest,
 };
 use rukh_core::kfd::KfdPort;
 use rukh_core::kfd::uapi::AllocFlags;
@@ -163,7 +163,7 @@ impl<P: KfdPort> KfdBackend<P> {
                 acquire.len(),
             );
         }
-        let queue = self.create_queue(&QueueRequest {
+        let request = QueueRequest {
             agent,
             kind: QueueKind::Compute,
             ring: ring.gpu_va,
@@ -173,7 +173,10 @@ impl<P: KfdPort> KfdBackend<P> {
             descriptor: page.gpu_va,
             priority: QueuePriority::Normal,
             error_event: None,
-        })?;
+        };
+        // The kernel's pages for the end-of-pipe buffer, as for its own queues: this one runs no dispatch, and device
+        // memory is the clients'.
+        let queue = self.create_with(&request, Source::Gtt)?;
         parts.blocks.clear();
         Ok(CodeQueue {
             queue,

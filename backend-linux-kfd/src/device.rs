@@ -39,6 +39,8 @@ pub(crate) struct Gpu {
     pub doorbells: Lock<Option<Doorbells>>,
     /// Mapped when the host first writes to its memory through the runtime.
     pub hdp: Lock<Hdp>,
+    /// Whether waves trap into this backend's handler.
+    pub trap_handler: bool,
 }
 
 impl Gpu {
@@ -147,6 +149,7 @@ fn open<P: KfdPort>(
         device,
         doorbells: Lock::new(None),
         hdp: Lock::new(Hdp::default()),
+        trap_handler: false,
     })
 }
 

@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use rukh_core::backend::{
-    EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareEvent,
+    EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareEvent, MemoryError,
     MemoryFaultInfo, Park, Timeout, WaitMode,
 };
 use rukh_core::kfd::uapi::{
@@ -16,6 +16,7 @@ use rukh_core::kfd::uapi::{
 use rukh_core::kfd::{EAGAIN, EINTR, KfdPort, PortError, RETRIES};
 
 const EIO: i32 = 5;
+const ENOMEM: i32 = 12;
 const EINVAL: i32 = 22;
 const ENOSPC: i32 = 28;
 
@@ -67,13 +68,24 @@ const fn os(error: &PortError) -> EventError {
     }
 }
 
+/// Why there is no event page: without one there are no events, which must not look like a backend that has none.
+fn no_page(error: MemoryError) -> EventError {
+    match error {
+        MemoryError::Os { call, errno, .. } => EventError::Os { call, errno },
+        MemoryError::NotSupported(what) => EventError::NotSupported(what),
+        _ => EventError::Os {
+            call: "memory for the event page",
+            errno: ENOMEM,
+        },
+    }
+}
+
 impl<P: KfdPort> KfdBackend<P> {
     /// The event page in memory that all GPUs write to, made when the first event is.
     fn make_event_page(&self, table: &mut EventTable) -> Result<(), EventError> {
         if table.page.is_some() || self.gpus.is_empty() {
             return Ok(());
         }
-        let failed = |_| EventError::NotSupported("events: the event page cannot be allocated");
         let block = self
             .acquire(&Want {
                 source: Source::Gtt,
@@ -86,11 +98,11 @@ impl<P: KfdPort> KfdBackend<P> {
                     | AllocFlags::COHERENT
                     | AllocFlags::UNCACHED,
             })
-            .map_err(failed)?;
+            .map_err(no_page)?;
         let all: Vec<usize> = (0..self.gpus.len()).collect();
         let ready = self
             .map_to(block.handle, &all)
-            .map_err(failed)
+            .map_err(no_page)
             .and_then(|()| {
                 let handle = self
                     .buffer_object(rukh_core::backend::MemoryHandle(block.handle))
@@ -124,10 +136,14 @@ impl<P: KfdPort> KfdBackend<P> {
         let table = core::mem::take(self.events.get_mut());
         for id in table.events.keys() {
             if !inherited {
-                let _ = self.kfd.call(&mut DestroyEvent {
+                let mut argument = DestroyEvent {
                     event_id: *id,
                     pad: 0,
-                });
+                };
+                let _ = self
+                    .kfd
+                    .call(&mut argument)
+                    .or_else(|_| self.kfd.call(&mut argument));
             }
         }
         if let Some(page) = table.page
@@ -136,6 +152,13 @@ impl<P: KfdPort> KfdBackend<P> {
             // The driver keeps the page until the process ends, and refuses to have it freed.
             self.abandon(page.memory);
         }
+    }
+
+    /// Whether there is an event that memory faults are reported by.
+    pub(crate) fn has_memory_events(&self) -> bool {
+        let table = self.events.lock(&self.park);
+        let mut events = table.events.values();
+        events.any(|event| event.kind == EventKind::MemoryFault)
     }
 
     fn report(&self, kind: EventKind, data: &EventData, report: &mut dyn FnMut(EventReport)) {

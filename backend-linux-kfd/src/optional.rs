@@ -2,13 +2,15 @@
 
 use crate::backend::{INHERITED, KfdBackend};
 use crate::kfd::Kfd;
+use core::sync::atomic::Ordering;
 use rukh_core::backend::{
-    AgentId, Debug, Dma, Ipc, MemoryHandle, NotSupported, Profiling, Svm, VirtualMemory,
+    AgentId, Allocation, Debug, Ipc, MemoryError, MemoryHandle, NotSupported, Profiling,
+    QueueHandle, VirtualMemory,
 };
 use rukh_core::kfd::uapi::{
     ExportDmabuf, Ioctl, RuntimeEnable, SetScratchBackingVa, SetTrapHandler, SetXnackMode,
 };
-use rukh_core::kfd::{KfdPort, PortError};
+use rukh_core::kfd::{KfdFile, KfdPort, PortError};
 
 /// Whether page faults are retried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,12 +64,12 @@ impl<P: KfdPort> KfdBackend<P> {
         set_xnack(&self.kfd, i32::from(mode == XnackMode::On)).map(drop)
     }
 
-    /// Tells the kernel that a runtime is loaded and where its debugger structure is.
-    /// Gives the kernel's capability bits.
+    /// Tells the kernel that a runtime is loaded and where its debugger structure is. Gives the kernel's capability
+    /// bits. The backend has said so itself when it was opened, with no structure, and takes that back first.
     ///
     /// # Errors
     /// [`NotSupported`] before interface 1.13; otherwise what the kernel says through the inner result: EBUSY (16) if
-    /// it was told already.
+    /// another runtime of the process has told it, EEXIST (17) once there are queues.
     pub fn runtime_enable(
         &self,
         debug_structure: u64,
@@ -76,15 +78,28 @@ impl<P: KfdPort> KfdBackend<P> {
         if !self.kfd.since(RuntimeEnable::INFO.since_minor) {
             return Err(NotSupported("RUNTIME_ENABLE before KFD 1.13"));
         }
+        self.runtime_disable();
         let mut argument = RuntimeEnable {
             r_debug: debug_structure,
             mode_mask: mode.bits(),
             capabilities_mask: 0,
         };
-        Ok(self
-            .kfd
-            .call(&mut argument)
-            .map(|()| argument.capabilities_mask))
+        let answer = self.kfd.call(&mut argument);
+        if answer.is_ok() && mode.contains(RuntimeMode::ENABLE) {
+            self.told.store(true, Ordering::Relaxed);
+        }
+        Ok(answer.map(|()| argument.capabilities_mask))
+    }
+
+    /// Takes back that a runtime is loaded, if this backend has said so.
+    pub(crate) fn runtime_disable(&self) {
+        if self.told.swap(false, Ordering::Relaxed) && !self.kfd.inherited() {
+            let mut argument = RuntimeEnable::default();
+            let _ = self
+                .kfd
+                .call(&mut argument)
+                .or_else(|_| self.kfd.call(&mut argument));
+        }
     }
 
     /// Sets where a GPU's scratch begins. GFX9 and later find it in each queue's structure instead.
@@ -119,13 +134,42 @@ impl<P: KfdPort> KfdBackend<P> {
         self.kfd.call(&mut argument)
     }
 
-    /// Installs this backend's own trap handler.
+    /// Whether waves of an agent trap into this backend's own handler, which reports them; otherwise the kernel's ends
+    /// them.
+    pub fn has_trap_handler(&self, agent: AgentId) -> bool {
+        self.gpu(agent).is_some_and(|gpu| gpu.trap_handler)
+    }
+}
+
+/// What the driver has and this backend does not use.
+impl<P: KfdPort> KfdBackend<P> {
+    /// Gives a queue the global wave synchronisation unit.
     ///
     /// # Errors
-    /// [`NotSupported`]: there is none yet; without one the kernel's default saves waves and ends those that trap.
-    pub fn install_trap_handler(&self, agent: AgentId) -> Result<(), NotSupported> {
+    /// [`NotSupported`], always.
+    pub fn allocate_gws(&self, queue: QueueHandle, entries: u32) -> Result<u32, NotSupported> {
+        let _ = (queue, entries);
+        Err(NotSupported(
+            "global wave synchronisation (ALLOC_QUEUE_GWS)",
+        ))
+    }
+
+    /// Opens a GPU's stream of system-management events.
+    ///
+    /// # Errors
+    /// [`NotSupported`], always.
+    pub fn smi_events(&self, agent: AgentId) -> Result<KfdFile, NotSupported> {
         let _ = agent;
-        Err(NotSupported("a trap handler of its own"))
+        Err(NotSupported("system-management events (SMI_EVENTS)"))
+    }
+
+    /// Debugs a process.
+    ///
+    /// # Errors
+    /// [`NotSupported`], always.
+    pub fn debug_trap(&self, process: u32, operation: u32) -> Result<(), NotSupported> {
+        let _ = (process, operation);
+        Err(NotSupported("debugging (DBG_TRAP)"))
     }
 }
 
@@ -153,10 +197,12 @@ impl<P: KfdPort> Ipc for KfdBackend<P> {
             Err(_) => Err(NotSupported("dmabuf export of this memory")),
         }
     }
+
+    fn import_dmabuf(&self, agent: AgentId, descriptor: i32) -> Result<Allocation, MemoryError> {
+        self.import(agent, descriptor)
+    }
 }
 
-impl<P: KfdPort> Dma for KfdBackend<P> {}
-impl<P: KfdPort> Svm for KfdBackend<P> {}
 impl<P: KfdPort> VirtualMemory for KfdBackend<P> {}
 impl<P: KfdPort> Debug for KfdBackend<P> {}
 impl<P: KfdPort> Profiling for KfdBackend<P> {}

@@ -5,6 +5,7 @@
 //! 1. [`backend`]: [`SimBackend`], the devices behind core's seam.
 //! 2. `cp`: the packet processor, which consumes queues; `grid` cuts a dispatch into waves; `sched`
 //!    gives them turns.
+//!    [`sdma`]: the engines beside it, which copy.
 //! 3. [`exec`]: executes decoded instructions on wavefronts; [`isa`]: instructions, from bytes.
 //! 4. [`mem`]: simulated memory, translated and checked for every access.
 //! 5. [`device`]: the devices of a system, and what is reported when something goes wrong;
@@ -27,6 +28,7 @@ pub mod kfd;
 pub mod mem;
 pub mod profile;
 mod sched;
+pub mod sdma;
 mod sync;
 
 pub use backend::{Mode, SimBackend, SimConfig};

@@ -5,6 +5,7 @@ use crate::abi::{
     MachineModel, Parts, Profile, QueueType, RoundingMode, Status, VisitAgent, VisitCache,
 };
 use crate::arg::{AnyPlace, Out, Value};
+use crate::devices;
 use crate::entry::{Result, callbacks, entry, gather};
 use crate::runtime::State;
 use crate::state::open;
@@ -68,8 +69,7 @@ fn main_bank(state: &State, agent: &CoreAgent) -> Option<MemoryBank> {
 /// `GPU-` and 16 digits, or `XX` where the hardware has no number.
 fn uuid(gpu: Option<&GpuInfo>) -> String {
     match gpu {
-        Some(gpu) if gpu.unique_id != 0 => format!("GPU-{:016x}", gpu.unique_id),
-        Some(_) => "GPU-XX".into(),
+        Some(gpu) => devices::uuid(gpu.unique_id),
         None => "CPU-XX".into(),
     }
 }
@@ -131,7 +131,13 @@ fn info(state: &State, agent: &CoreAgent, attribute: AgentAttribute, place: AnyP
         A::GridMaxDim => place.put(of_gpu(gpu, |_| GRID_MAX)),
         A::GridMaxSize => place.put(of_gpu(gpu, |_| u32::MAX)),
         A::FbarrierMaxSize => place.put(of_gpu(gpu, |_| FBARRIER_MAX)),
-        A::QueuesMax => place.put(of_gpu(gpu, |gpu| gpu.max_queues)),
+        A::QueuesMax => place.put(of_gpu(gpu, |gpu| {
+            state
+                .devices
+                .max_queues
+                .unwrap_or(u32::MAX)
+                .min(gpu.max_queues)
+        })),
         A::QueueMinSize => place.put(of_gpu(gpu, |_| QUEUE_MIN_PACKETS)),
         A::QueueMaxSize => place.put(of_gpu(gpu, |_| QUEUE_MAX_PACKETS)),
         A::QueueType => place.put(QueueType::Multi as u32),
@@ -149,7 +155,7 @@ fn info(state: &State, agent: &CoreAgent, attribute: AgentAttribute, place: AnyP
         A::VersionMajor => place.put(1u16),
         A::VersionMinor => place.put(1u16),
         _ if (IMAGE_ATTRIBUTES..).contains(&(attribute as u32)) && (attribute as u32) < 0xA000 => {
-            image_info(attribute, place)
+            image_info(gpu, attribute, place)
         }
         _ => amd_info(state, agent, gpu, attribute, place),
     }
@@ -167,7 +173,7 @@ impl Default for Mask {
 
 /// No agent has images. The numbers are 32 bits wide in AMD's runtime, whatever the header says, and
 /// clients leave room for no more.
-fn image_info(attribute: AgentAttribute, place: AnyPlace) -> Result {
+fn image_info(gpu: Option<&GpuInfo>, attribute: AgentAttribute, place: AnyPlace) -> Result {
     use AgentAttribute as A;
     match attribute {
         A::Image2dMaxElements
@@ -175,6 +181,11 @@ fn image_info(attribute: AgentAttribute, place: AnyPlace) -> Result {
         | A::Image2ddepthMaxElements
         | A::Image2dadepthMaxElements => place.put([0u32; 2]),
         A::Image3dMaxElements => place.put([0u32; 3]),
+        // Handles, as AMD's runtime counts them for every GPU, those without images too: without them HIP
+        // refuses even to allocate rows with a pitch.
+        A::MaxImageRdHandles => place.put(of_gpu(gpu, |_| 128u32)),
+        A::MaxImageRorwHandles => place.put(of_gpu(gpu, |_| 64u32)),
+        A::MaxSamplerHandlers => place.put(of_gpu(gpu, |_| 16u32)),
         _ => place.put(0u32),
     }
 }
@@ -317,7 +328,7 @@ callbacks! {
         let agents = gather("hsa_iterate_agents", || {
             let state = open()?;
             callback.ok_or(Status::INVALID_ARGUMENT)?;
-            state.agents().iter().map(|agent| state.agent_handle(agent.id)).collect::<Result<Vec<_>>>()
+            state.visible().into_iter().map(|agent| state.agent_handle(agent.id)).collect::<Result<Vec<_>>>()
         })?;
         crate::callback::each(callback, agents, data)
     }

@@ -8,12 +8,13 @@ use crate::abi::{
 use crate::arg::{AnyPlace, Out, Text, Value};
 use crate::callback::stop_unless_success;
 use crate::entry::{Result, callbacks, entry, gather};
+use crate::executable::explain;
 use crate::reader::{SharedSource, Source};
 use crate::runtime::State;
 use crate::state::open;
 use core::ffi::{c_char, c_void};
 use rukh_core::loader::{
-    CodeObject as Parsed, KERNARG_SEGMENT_ALIGN, Symbol, SymbolKind as ParsedKind,
+    CodeObject as Parsed, KERNARG_SEGMENT_ALIGN, LoadError, Symbol, SymbolKind as ParsedKind,
 };
 use std::sync::Arc;
 
@@ -117,7 +118,8 @@ entry! {
         // `size` bytes.
         let bytes = unsafe { core::slice::from_raw_parts(serialized_code_object.cast::<u8>(), size) };
         let source = Source::copied(bytes)?;
-        Parsed::parse(source.bytes()).map_err(|_| Status::INVALID_CODE_OBJECT)?;
+        Parsed::parse(source.bytes())
+            .map_err(|error| explain("hsa_code_object_deserialize", &LoadError::from(error)))?;
         let parts = state.code_objects.insert(Arc::new(source));
         let handle = parts.and_then(CodeObject::from_parts).ok_or(Status::OUT_OF_RESOURCES)?;
         place.put(handle);

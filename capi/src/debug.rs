@@ -1,7 +1,7 @@
 //! `_amdgpu_r_debug`: where a debugger looks for loaded code, as `r_debug` tells it of shared
 //! libraries. It lists nothing yet; the break function is there to be stopped at.
 
-use crate::entry::export;
+use crate::entry::version;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicI32, AtomicPtr};
 
@@ -24,7 +24,7 @@ pub struct RDebug {
 /// Where a debugger stops.
 extern "C" fn loader_debug_state() {}
 
-export!(_amdgpu_r_debug);
+version!(_amdgpu_r_debug);
 
 /// The list of loaded code objects.
 #[allow(non_upper_case_globals, reason = "debuggers look for this name")]

@@ -2,9 +2,25 @@
 //!
 //! `RUKH_LOG` says how many: `off`, `on` (what fails; also when it is not set) or `verbose` (what is noteworthy).
 
+use core::ffi::{c_char, c_void};
 use core::fmt;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use std::ffi::CString;
 use std::io::Write;
 use std::sync::OnceLock;
+
+/// The client's `FILE` that lines go to as well, or null.
+static FILE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+unsafe extern "C" {
+    fn fputs(text: *const c_char, file: *mut c_void) -> i32;
+    fn fflush(file: *mut c_void) -> i32;
+}
+
+/// Has lines written to a `FILE` of the client's as well; null ends that.
+pub fn also_to(file: *mut c_void) {
+    FILE.store(file, Ordering::Release);
+}
 
 /// The variable's name.
 pub const VARIABLE: &str = "RUKH_LOG";
@@ -49,6 +65,17 @@ fn level() -> Level {
 fn write(message: fmt::Arguments<'_>) {
     // That standard error is closed is no reason to fail.
     let _ = writeln!(std::io::stderr(), "rukh: {message}");
+    let file = FILE.load(Ordering::Acquire);
+    if !file.is_null()
+        && let Ok(line) = CString::new(format!("rukh: {message}\n"))
+    {
+        // SAFETY: a file that the client keeps open while it wants lines, by the contract of
+        // `hsa_amd_enable_logging`.
+        unsafe {
+            fputs(line.as_ptr(), file);
+            fflush(file);
+        }
+    }
 }
 
 /// Writes a line about something that fails.

@@ -1,8 +1,8 @@
 //! What every export has in common: its name and version, the panic boundary, the check that the
 //! runtime is open.
 //!
-//! Three macros define exports, each for one shape of function, and are the only source of their
-//! names:
+//! Three macros define exports, each for one shape of function. Each makes the function itself and an export
+//! of the same name that jumps to it by way of the API table ([`crate::table`]):
 //!
 //! - [`entry!`]: answers a status. The body runs inside the panic boundary and yields
 //!   `Result<(), Status>`; `fn name(state; …)` first requires an open runtime and binds it.
@@ -24,7 +24,7 @@ pub type Result<T = ()> = core::result::Result<T, Status>;
 
 /// Gives a symbol its version. The first `@` pair alone would keep the unversioned name as well.
 /// Not in this crate's unit tests, which are linked without a version node.
-macro_rules! export {
+macro_rules! version {
     ($name:ident) => {
         #[cfg(not(test))]
         core::arch::global_asm!(concat!(
@@ -34,6 +34,43 @@ macro_rules! export {
             stringify!($name),
             "@@@ROCR_1"
         ));
+    };
+}
+pub(crate) use version;
+
+/// Exports a function: a trampoline to the slot of the API table ([`crate::table`]).
+macro_rules! export {
+    ($name:ident via $slot:ident extern $abi:literal ($($arg:ident: $ty:ty),*) $(-> $ret:ty)?) => {
+        $crate::entry::version!($name);
+        #[cfg(test)]
+        #[doc(hidden)]
+        #[allow(unused_imports, reason = "types of the parent that a signature may not name")]
+        pub mod $name {
+            use super::*;
+            /// Types and sizes of the result and the parameters: the header probe compares them.
+            pub fn signature() -> Vec<(&'static str, usize)> {
+                fn of<T>() -> (&'static str, usize) {
+                    (core::any::type_name::<T>(), size_of::<T>())
+                }
+                #[allow(unused_parens, reason = "a function that answers nothing")]
+                let result = of::<($($ret)?)>();
+                vec![result $(, of::<$ty>())*]
+            }
+        }
+        const _: () = {
+            #[unsafe(no_mangle)]
+            unsafe extern $abi fn $name($($arg: $ty),*) $(-> $ret)? {
+                // SAFETY: a slot holds this library's function of this name, or what a tool put
+                // there: a function of the same type, by the contract of the API table. The arguments are the client's.
+                unsafe {
+                    let function = core::mem::transmute::<
+                        *const (),
+                        unsafe extern $abi fn($($ty),*) $(-> $ret)?,
+                    >($crate::table::slot::$slot());
+                    function($($arg),*)
+                }
+            }
+        };
     };
 }
 pub(crate) use export;
@@ -52,12 +89,11 @@ macro_rules! entry {
         $crate::entry::entry! { $($rest)* }
     };
     ($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block $($rest:tt)*) => {
-        $crate::entry::export!($name);
+        $crate::entry::export!($name via $name extern "C" ($($arg: $ty),*) -> $crate::abi::Status);
         $(#[$meta])*
         ///
         /// # Safety
         /// Pointers are null or valid as the HSA specification of the function says.
-        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> $crate::abi::Status {
             $crate::entry::run_status(stringify!($name), || -> $crate::entry::Result { $body })
         }
@@ -70,22 +106,21 @@ pub(crate) use entry;
 /// the [module](self).
 macro_rules! value {
     () => {};
-    ($(#[$meta:meta])* fn $name:ident alias $old:ident $args:tt $(-> $ret:ty)? $body:block $($rest:tt)*) => {
+    ($(#[$meta:meta])* fn $name:ident alias $old:ident ($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block
+        $($rest:tt)*) => {
         $crate::entry::value! {
             $(#[$meta])*
-            fn $name $args $(-> $ret)? $body
-            #[doc = concat!("The deprecated name of [`", stringify!($name), "`].")]
-            fn $old $args $(-> $ret)? $body
+            fn $name($($arg: $ty),*) $(-> $ret)? $body
         }
+        $crate::entry::export!($old via $name extern "C" ($($arg: $ty),*) $(-> $ret)?);
         $crate::entry::value! { $($rest)* }
     };
     ($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block $($rest:tt)*) => {
-        $crate::entry::export!($name);
+        $crate::entry::export!($name via $name extern "C" ($($arg: $ty),*) $(-> $ret)?);
         $(#[$meta])*
         ///
         /// # Safety
         /// Pointers are valid as the HSA specification of the function says.
-        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
             $crate::entry::run_value(stringify!($name), || $body)
         }
@@ -99,12 +134,11 @@ pub(crate) use value;
 macro_rules! callbacks {
     () => {};
     ($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block $($rest:tt)*) => {
-        $crate::entry::export!($name);
+        $crate::entry::export!($name via $name extern "C-unwind" ($($arg: $ty),*) -> $crate::abi::Status);
         $(#[$meta])*
         ///
         /// # Safety
         /// Pointers are null or valid as the HSA specification of the function says.
-        #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) -> $crate::abi::Status {
             // A closure, so that `?` and `return` stay inside.
             let body = || -> $crate::entry::Result { $body };
@@ -122,13 +156,12 @@ pub(crate) use callbacks;
 /// standard error.
 macro_rules! not_yet {
     ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $status:ident;)*) => {$(
-        $crate::entry::export!($name);
+        $crate::entry::export!($name via $name extern "C" ($($arg: $ty),*) -> $crate::abi::Status);
         $(#[$meta])*
         #[doc = concat!("`", stringify!($name), "`: not implemented yet, answers ", stringify!($status), ".")]
         ///
         /// # Safety
         /// None of the arguments is used.
-        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> $crate::abi::Status {
             static SAID: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
             let _ = ($($arg,)*);
@@ -161,13 +194,20 @@ pub fn gather<T>(name: &'static str, body: impl FnOnce() -> Result<T>) -> Result
     })
 }
 
-/// Runs the inside of an entry that has no status to answer.
+/// Runs the inside of an entry that has no status to answer. These are short and on the path of every dispatch: there
+/// is no panic boundary, since a panic that reaches an `extern "C"` function ends the process, as misuse does.
+#[inline(always)]
 pub fn run_value<T>(name: &'static str, body: impl FnOnce() -> Result<T>) -> T {
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(value)) => value,
-        Ok(Err(status)) => diag::fatal(format_args!("{name}: {status:?}")),
-        Err(_) => diag::fatal(format_args!("{name}: internal error")),
+    match body() {
+        Ok(value) => value,
+        Err(status) => misused(name, status),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn misused(name: &'static str, status: Status) -> ! {
+    diag::fatal(format_args!("{name}: {status:?}"))
 }
 
 /// Says once that an export does nothing yet, and gives its status.

@@ -6,7 +6,7 @@ use crate::abi::{
 };
 use crate::arg::{Out, Text, Value};
 use crate::diag;
-use crate::entry::{Result, entry, not_yet};
+use crate::entry::{Result, entry};
 use crate::error::status_of_load;
 use crate::reader::SharedSource;
 use crate::runtime::CodeMemory;
@@ -169,7 +169,7 @@ impl ClientExecutable {
 }
 
 /// Why code cannot be loaded is more than a status can tell.
-fn explain(name: &str, error: &LoadError) -> Status {
+pub fn explain(name: &str, error: &LoadError) -> Status {
     diag::say(format_args!("{name}: {error}"));
     status_of_load(error)
 }
@@ -246,6 +246,22 @@ entry! {
         client.load(&state, "hsa_executable_load_code_object", agent, &source).map(drop)
     }
 
+    /// `hsa_executable_load_program_code_object`: loads definitions of the program. No tool makes such code
+    /// objects: one that holds code of an agent is refused, as AMD's loader does.
+    fn hsa_executable_load_program_code_object(state; executable: Executable,
+        code_object_reader: CodeObjectReader, options: *const c_char,
+        loaded_code_object: Out<LoadedCodeObject>) {
+        let _ = (options, loaded_code_object);
+        let client = state.executable(executable)?;
+        let invalid = Status::INVALID_CODE_OBJECT_READER;
+        let reader = code_object_reader.parts().and_then(|parts| state.readers.get(parts)).ok_or(invalid)?;
+        client.loading(|_| Ok(()))?;
+        let name = "hsa_executable_load_program_code_object";
+        ParsedCodeObject::parse(reader.bytes()).map_err(|error| explain(name, &LoadError::from(error)))?;
+        diag::say(format_args!("{name}: the code object is one of an agent"));
+        Err(Status::INVALID_CODE_OBJECT)
+    }
+
     /// `hsa_executable_freeze`: links the code and makes it visible to the agents.
     fn hsa_executable_freeze(state; executable: Executable, options: *const c_char) {
         let _ = options;
@@ -301,10 +317,4 @@ entry! {
         result.required()?.put(0);
         Ok(())
     }
-}
-
-not_yet! {
-    fn hsa_executable_load_program_code_object(executable: Executable,
-        code_object_reader: CodeObjectReader, options: *const c_char,
-        loaded_code_object: Out<LoadedCodeObject>) -> INVALID_CODE_OBJECT;
 }

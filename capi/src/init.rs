@@ -6,7 +6,7 @@ use crate::backend::{Choice, ChoiceError, Skipped, VARIABLE};
 use crate::entry::{Result, entry};
 use crate::runtime::State;
 use crate::state::{release, retain};
-use crate::{diag, driver};
+use crate::{diag, driver, tools};
 use rukh_core::backend::Topology;
 use rukh_core::runtime::{Runtime, RuntimeConfig};
 use std::sync::{Arc, Once};
@@ -92,12 +92,12 @@ fn say_replay() {
 entry! {
     /// `hsa_init`: opens the runtime, or counts a further user of it.
     fn hsa_init() {
-        retain(start)
+        retain(start, tools::load)
     }
 
     /// `hsa_shut_down`: undoes one [`hsa_init`]; the last one closes the runtime.
     fn hsa_shut_down() {
-        release()?;
+        release(tools::unload)?;
         if crate::state::open().is_err() {
             say_replay();
         }

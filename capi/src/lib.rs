@@ -9,7 +9,8 @@
 //! 3. The chapters: [`init`], [`status`], [`system`], [`agent`], [`isa`], [`signal`], [`queue`] with
 //!    [`queue_index`], [`memory`], [`reader`], [`executable`] with [`symbol`], [`code_object`],
 //!    [`image`], [`finalizer`]; [`loader_extension`] is reached by a table.
-//! 4. [`error`]: core's errors as statuses. [`callback`]: calling back, outside of the boundary.
+//! 4. [`table`]: what the exports jump to, where tools put their own functions; [`tools`] loads those.
+//! 5. [`error`]: core's errors as statuses. [`callback`]: calling back, outside of the boundary.
 //!
 //! [`abi`] is what clients and this library agree on, checked against the C headers.
 //! [`backend`] chooses what runs the kernels, [`driver`] what stands behind `/dev/kfd`.
@@ -22,9 +23,11 @@ pub mod backend;
 mod callback;
 pub mod code_object;
 mod debug;
+pub mod devices;
 mod diag;
 pub mod driver;
 mod entry;
+pub mod environment;
 mod error;
 pub mod executable;
 pub mod finalizer;
@@ -44,3 +47,5 @@ mod state;
 pub mod status;
 pub mod symbol;
 pub mod system;
+pub mod table;
+mod tools;

@@ -1,9 +1,11 @@
 //! Chapter queues: creating and destroying. Their indices are in `queue_index.rs`.
 
 use crate::abi::{Agent, QueueErrorCallback, QueueType, Region, Signal, Status};
+use crate::amd::intercept::InterceptQueue;
 use crate::arg::Out;
 use crate::diag;
 use crate::entry::{Result, entry};
+use crate::environment;
 use crate::error::status_of_stop;
 use crate::queue_index::QueuePtr;
 use crate::runtime::{ClientPointer, State, SystemBackend};
@@ -12,6 +14,7 @@ use crate::soft_queue::SoftQueue;
 use core::ffi::c_void;
 use rukh_core::backend::AgentId;
 use rukh_core::runtime::{Queue, QueueConfig, QueueFailure, QueueType as CoreType};
+use rukh_core::signal::SignalHandle;
 use rukh_core::wire::queue::HsaQueue;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,6 +30,8 @@ pub enum ClientQueue {
     },
     /// The client consumes it.
     Soft(SoftQueue),
+    /// Tools see its packets first.
+    Intercepted(Arc<InterceptQueue>),
 }
 
 impl ClientQueue {
@@ -37,6 +42,7 @@ impl ClientQueue {
     pub fn device(&self) -> Result<&Queue<SystemBackend>> {
         match self {
             Self::Device { queue, .. } => Ok(queue),
+            Self::Intercepted(queue) => Ok(queue.device()),
             Self::Soft(_) => Err(Status::INVALID_QUEUE),
         }
     }
@@ -84,6 +90,21 @@ impl ClientQueues {
         drop(all);
     }
 
+    /// How many queues of an agent there are.
+    pub fn count(&self, agent: AgentId) -> usize {
+        let queues = self.lock();
+        let devices = queues.values().filter_map(|queue| queue.device().ok());
+        devices.filter(|queue| queue.agent() == agent).count()
+    }
+
+    /// The intercept queue of a doorbell.
+    pub fn intercepted(&self, doorbell: SignalHandle) -> Option<Arc<InterceptQueue>> {
+        self.lock().values().find_map(|queue| match &**queue {
+            ClientQueue::Intercepted(queue) if queue.doorbell() == doorbell => Some(queue.clone()),
+            _ => None,
+        })
+    }
+
     /// Whether a queue of this agent tells its client of errors.
     pub fn any_callback(&self, agent: AgentId) -> bool {
         self.lock().values().any(|queue| match &**queue {
@@ -91,6 +112,7 @@ impl ClientQueues {
                 queue,
                 has_callback,
             } => *has_callback && queue.agent() == agent,
+            ClientQueue::Intercepted(queue) => queue.device().agent() == agent,
             ClientQueue::Soft(_) => false,
         })
     }
@@ -106,24 +128,28 @@ fn report(callback: QueueErrorCallback, data: ClientPointer, failure: QueueFailu
             // SAFETY: a function of this type, by the contract of `hsa_queue_create`.
             unsafe { callback(status, queue, data.get()) };
         }
-        None => diag::fatal(format_args!(
-            "queue {} stopped: {} ({status:?}); it has no error callback",
-            failure.id, failure.status
-        )),
+        None if environment::flag("HSA_ENABLE_QUEUE_FAULT_MESSAGE", true) => {
+            diag::fatal(format_args!(
+                "queue {} stopped: {} ({status:?}); it has no error callback",
+                failure.id, failure.status
+            ))
+        }
+        None => std::process::abort(),
     }
 }
 
-fn create(
+/// Creates a queue of a device; gives it and whether it has a callback.
+pub fn create_device_queue(
     state: &State,
     agent: Agent,
     size: u32,
     kind: u32,
     (callback, data): (QueueErrorCallback, *mut c_void),
     (private_segment_size, group_segment_size): (u32, u32),
-) -> Result<*mut HsaQueue> {
+) -> Result<(Queue<SystemBackend>, bool)> {
     let agent = state.agent(agent)?;
     if !agent.is_gpu() {
-        return Err(Status::INVALID_QUEUE_CREATION);
+        return Err(Status::ERROR);
     }
     let kind = match QueueType::from_raw(kind).ok_or(Status::INVALID_ARGUMENT)? {
         QueueType::Multi => CoreType::Multi,
@@ -139,9 +165,31 @@ fn create(
         group_segment_size,
         ..QueueConfig::default()
     };
+    let limit = state.devices.max_queues;
+    if limit.is_some_and(|limit| state.queues.count(agent.id) >= limit as usize) {
+        return Err(Status::OUT_OF_RESOURCES);
+    }
     let queue = state.runtime.create_queue(agent.id, config)?;
+    if let Some(mask) = state
+        .devices
+        .mask(agent.id.0)
+        .filter(|_| state.devices.initial_mask)
+    {
+        queue.set_cu_mask(mask)?;
+    }
+    Ok((queue, callback.is_some()))
+}
+
+fn create(
+    state: &State,
+    agent: Agent,
+    size: u32,
+    kind: u32,
+    callback: (QueueErrorCallback, *mut c_void),
+    segments: (u32, u32),
+) -> Result<*mut HsaQueue> {
+    let (queue, has_callback) = create_device_queue(state, agent, size, kind, callback, segments)?;
     let address = core::ptr::with_exposed_provenance_mut(queue.address() as usize);
-    let has_callback = callback.is_some();
     let queue = ClientQueue::Device {
         queue,
         has_callback,
@@ -176,14 +224,18 @@ entry! {
 
     /// `hsa_queue_destroy`: stops a queue and frees it.
     fn hsa_queue_destroy(state; queue: QueuePtr) {
-        state.queues.remove(queue).map(drop)
+        let queue = state.queues.remove(queue)?;
+        if let ClientQueue::Intercepted(queue) = &*queue {
+            state.runtime.destroy_signal(queue.doorbell())?;
+        }
+        Ok(())
     }
 
-        /// `hsa_queue_inactivate`: stops a queue; packets that are not complete are abandoned.
+    /// `hsa_queue_inactivate`: stops a queue; packets that are not complete are abandoned.
     fn hsa_queue_inactivate(state; queue: QueuePtr) {
         match &*state.queues.get(queue)? {
-            ClientQueue::Device { queue, .. } => Ok(queue.inactivate()?),
             ClientQueue::Soft(_) => Ok(()),
+            queue => Ok(queue.device()?.inactivate()?),
         }
     }
 }

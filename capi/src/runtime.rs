@@ -6,6 +6,7 @@ use crate::abi::{
     SystemEventCallback,
 };
 
+use crate::devices::Devices;
 use crate::entry::Result;
 use crate::executable::ClientExecutable;
 use crate::queue::ClientQueues;
@@ -18,6 +19,7 @@ use rukh_core::backend::{AgentId, Backend};
 use rukh_core::isa::Isa as CoreIsa;
 use rukh_core::mem::Pool;
 use rukh_core::runtime::{Agent as CoreAgent, Runtime};
+use rukh_core::wire::queue::HsaQueue;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Any backend: the one dynamic dispatch of this library.
@@ -47,10 +49,20 @@ impl ClientPointer {
 /// A handler of system events and its argument.
 pub type SystemHandlerEntry = (SystemEventCallback, ClientPointer);
 
+/// A notifier of queues and its argument.
+pub type NotifierEntry = (
+    unsafe extern "C" fn(*const HsaQueue, Agent, *mut c_void),
+    ClientPointer,
+);
+
 /// An open runtime.
 pub struct State {
     /// Core's runtime.
     pub runtime: Arc<SystemRuntime>,
+    /// The runtime's agents, as the environment has them show themselves.
+    agents: Vec<CoreAgent>,
+    /// What else the environment says of them.
+    pub devices: Devices,
     /// Instruction sets by handle: the agents' and those that were named since.
     isas: Mutex<Vec<CoreIsa>>,
     /// Code object readers.
@@ -67,12 +79,16 @@ pub struct State {
     pub copy_profiling: AtomicBool,
     /// Handlers of system events, in the order of registration.
     pub system_handlers: Mutex<Vec<SystemHandlerEntry>>,
+    /// Who wants to know of queues that the runtime makes for itself.
+    pub queue_notifier: Mutex<Option<NotifierEntry>>,
 }
 
 impl State {
     /// A state with nothing in it.
     pub fn new(runtime: Arc<SystemRuntime>) -> Arc<Self> {
-        let isas = runtime.agents().iter().filter_map(|agent| agent.isa);
+        let mut agents = runtime.agents().to_vec();
+        let devices = Devices::from_environment(&mut agents);
+        let isas = agents.iter().filter_map(|agent| agent.isa);
         let mut known: Vec<CoreIsa> = Vec::new();
         for isa in isas {
             if !known.contains(&isa) {
@@ -81,6 +97,8 @@ impl State {
         }
         Arc::new(Self {
             runtime,
+            agents,
+            devices,
             isas: Mutex::new(known),
             readers: Registry::default(),
             code_objects: Registry::default(),
@@ -89,6 +107,7 @@ impl State {
             queues: ClientQueues::default(),
             copy_profiling: AtomicBool::new(false),
             system_handlers: Mutex::new(Vec::new()),
+            queue_notifier: Mutex::new(None),
         })
     }
 
@@ -111,14 +130,31 @@ impl State {
         self.backend().now()
     }
 
-    /// All agents, CPUs first.
+    /// All agents, CPUs first, those that clients do not see included: handles are places in this list.
     pub fn agents(&self) -> &[CoreAgent] {
-        self.runtime.agents()
+        &self.agents
     }
 
-    /// The ids of all GPUs.
+    /// The agents that clients see: CPUs, then GPUs in the order of the environment.
+    pub fn visible(&self) -> Vec<&CoreAgent> {
+        let cpus = self.agents.iter().filter(|agent| !agent.is_gpu());
+        cpus.chain(
+            self.devices
+                .visible
+                .iter()
+                .filter_map(|at| self.agents.get(*at)),
+        )
+        .collect()
+    }
+
+    /// The ids of all GPUs that clients see.
     pub fn gpus(&self) -> Vec<AgentId> {
-        self.runtime.gpu_ids().collect()
+        let gpus = self
+            .devices
+            .visible
+            .iter()
+            .filter_map(|at| self.agents.get(*at));
+        gpus.map(|gpu| gpu.id).collect()
     }
 
     /// The agent of a handle.

@@ -4,10 +4,11 @@
 //! the arena that knows which addresses are signals.
 
 use crate::abi::{Agent, Signal, SignalCondition, SignalGroup as GroupHandle, Status, WaitState};
+use crate::amd::intercept;
 use crate::arg::{In, Out};
 use crate::entry::{Result, entry, value};
-use crate::runtime::{State, SystemBackend};
-use crate::state::{open, with};
+use crate::runtime::{State, SystemBackend, SystemRuntime};
+use crate::state::{open, with_runtime};
 use rukh_core::backend::Timeout;
 use rukh_core::runtime::{SignalError, SignalRef, WaitCondition, WaitHint};
 use rukh_core::signal::MemoryOrder::{self, AcqRel, Acquire, Relaxed, Release};
@@ -25,10 +26,24 @@ impl Signal {
 
 /// Finds a signal; null is an argument of another kind of wrong.
 pub fn find(state: &State, signal: Signal) -> Result<Ref<'_>> {
-    if signal.handle == 0 {
-        return Err(Status::INVALID_ARGUMENT);
+    find_in(&state.runtime, signal)
+}
+
+#[inline(always)]
+fn find_in(runtime: &SystemRuntime, signal: Signal) -> Result<Ref<'_>> {
+    // Null is in no arena.
+    match runtime.signal(signal.core()) {
+        Ok(found) => Ok(found),
+        Err(error) => Err(not_found(signal, &error)),
     }
-    Ok(state.runtime.signal(signal.core())?)
+}
+
+#[cold]
+fn not_found(signal: Signal, error: &SignalError) -> Status {
+    match signal.handle {
+        0 => Status::INVALID_ARGUMENT,
+        _ => error.clone().into(),
+    }
 }
 
 /// Finds signals that another call is to wait for; null ones are left out.
@@ -106,6 +121,10 @@ fn wait(
     state_hint: u32,
 ) -> Result<i64> {
     let condition = condition(raw_condition)?;
+    let now = load(signal, Acquire)?;
+    if condition.holds(now, compare) {
+        return Ok(now);
+    }
     // A reference of its own: it may last.
     let state = open()?;
     let limit = timeout(&state, ticks);
@@ -118,42 +137,50 @@ fn wait(
 }
 
 /// Changes the value where the old one is of no interest.
+#[inline(always)]
 fn change(
     signal: Signal,
     value: i64,
     order: MemoryOrder,
     operation: impl FnOnce(Ref<'_>, i64, MemoryOrder) -> i64,
 ) -> Result {
-    with(|state| {
-        operation(find(state, signal)?, value, order);
+    with_runtime(|runtime| {
+        operation(find_in(runtime, signal)?, value, order);
         Ok(())
     })
 }
 
+#[inline(always)]
 fn load(signal: Signal, order: MemoryOrder) -> Result<i64> {
-    with(|state| Ok(find(state, signal)?.load(order)))
+    with_runtime(|runtime| Ok(find_in(runtime, signal)?.load(order)))
 }
 
+#[inline(always)]
 fn store(signal: Signal, value: i64, order: MemoryOrder) -> Result {
-    with(|state| {
-        find(state, signal)?.store(value, order);
+    with_runtime(|runtime| {
+        find_in(runtime, signal)?.store(value, order);
         Ok(())
-    })
+    })?;
+    intercept::rung(signal);
+    Ok(())
 }
 
+#[inline(always)]
 fn silent_store(signal: Signal, value: i64, order: MemoryOrder) -> Result {
-    with(|state| {
-        find(state, signal)?.silent_store(value, order);
+    with_runtime(|runtime| {
+        find_in(runtime, signal)?.silent_store(value, order);
         Ok(())
     })
 }
 
+#[inline(always)]
 fn exchange(signal: Signal, value: i64, order: MemoryOrder) -> Result<i64> {
-    with(|state| Ok(find(state, signal)?.exchange(value, order)))
+    with_runtime(|runtime| Ok(find_in(runtime, signal)?.exchange(value, order)))
 }
 
+#[inline(always)]
 fn cas(signal: Signal, expected: i64, value: i64, order: MemoryOrder) -> Result<i64> {
-    with(|state| Ok(find(state, signal)?.cas(expected, value, order)))
+    with_runtime(|runtime| Ok(find_in(runtime, signal)?.cas(expected, value, order)))
 }
 
 entry! {

@@ -1,9 +1,8 @@
 //! The open runtime: reference-counted by `hsa_init` and `hsa_shut_down`, found by every export.
 //!
-//! Finding it takes no lock, since signal operations and doorbells do so too. Readers announce
-//! themselves in one of a few counters, so that threads rarely share a cache line; closing takes the
-//! pointer away and then waits until every reader that may have seen it has left, as short
-//! operations do at once. What may take longer (a wait, a copy, anything that calls back) takes
+//! Finding it takes no lock and no barrier, since signal operations and doorbells do so too. Readers announce
+//! themselves in a counter of their thread; closing takes the pointer away, makes all threads pass a barrier, and then
+//! waits until every reader that may have seen it has left, as short operations do at once. What may take longer (a wait, a copy, anything that calls back) takes
 //! a reference of its own first.
 //!
 //! Nothing here has a destructor that runs at exit: a process that ends without `hsa_shut_down`,
@@ -11,13 +10,18 @@
 
 use crate::abi::Status;
 use crate::entry::Result;
-use crate::runtime::State;
-use core::cell::Cell;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::runtime::{State, SystemRuntime};
+use core::cell::UnsafeCell;
+use core::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering, compiler_fence, fence,
+};
+use rustix::thread::{MembarrierCommand, membarrier};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 
-/// How many counters readers spread over.
-const STRIPES: usize = 16;
+/// Threads that have a counter of their own; later ones share the rest.
+const OWN: usize = 240;
+/// Counters that threads share.
+const SHARED: usize = 16;
 
 /// A counter with a cache line (and its neighbour) of its own.
 #[repr(align(128))]
@@ -25,42 +29,172 @@ struct Stripe(AtomicU32);
 
 /// `Arc::into_raw` of the open runtime, or null.
 static CURRENT: AtomicPtr<State> = AtomicPtr::new(core::ptr::null_mut());
-static READERS: [Stripe; STRIPES] = [const { Stripe(AtomicU32::new(0)) }; STRIPES];
-/// Calls of `hsa_init` less those of `hsa_shut_down`; held while a runtime starts.
-static REFERENCES: Mutex<u32> = Mutex::new(0);
-/// Deals out stripes to threads.
+/// The runtime of the state behind `CURRENT`, or null.
+static RUNTIME: AtomicPtr<SystemRuntime> = AtomicPtr::new(core::ptr::null_mut());
+static READERS: [Stripe; OWN + SHARED] = [const { Stripe(AtomicU32::new(0)) }; OWN + SHARED];
+/// Whether closing makes all threads pass a memory barrier, so that readers need none.
+static BARRIERS: AtomicBool = AtomicBool::new(false);
+
+/// Who uses the runtime.
+struct References {
+    /// Calls of `hsa_init` less those of `hsa_shut_down`.
+    count: u32,
+    /// The thread that is telling tools that the runtime opens or closes.
+    changing: Option<usize>,
+}
+
+/// Held while a runtime starts.
+static REFERENCES: Mutex<References> = Mutex::new(References {
+    count: 0,
+    changing: None,
+});
+/// Nobody is telling tools any more.
+static SETTLED: Condvar = Condvar::new();
+/// Deals out counters to threads.
 static NEXT_STRIPE: AtomicUsize = AtomicUsize::new(0);
 
-thread_local! {
-    // A plain number: no destructor is registered for it.
-    static MY_STRIPE: Cell<usize> = const { Cell::new(usize::MAX) };
+/// A number of each thread: its counter's number and one, or 0 while it has none. No destructor is registered for it.
+#[cfg(target_arch = "x86_64")]
+mod mine {
+    use core::arch::{asm, global_asm};
+
+    // In the block of thread-local storage that a thread has from its start. What `thread_local!` makes in a shared
+    // library costs a call of the dynamic linker's, as much as all the rest of a signal operation.
+    global_asm!(
+        ".pushsection .tbss,\"awT\",@nobits",
+        ".globl rukh_my_stripe",
+        ".hidden rukh_my_stripe",
+        ".type rukh_my_stripe, @object",
+        ".size rukh_my_stripe, 8",
+        ".balign 8",
+        "rukh_my_stripe:",
+        ".zero 8",
+        ".popsection",
+    );
+
+    /// The number.
+    #[inline(always)]
+    pub fn get() -> usize {
+        let value: usize;
+        // SAFETY: reads eight bytes of this thread's own storage, which exist as long as it runs.
+        unsafe {
+            asm!(
+                "mov {at}, qword ptr [rip + rukh_my_stripe@GOTTPOFF]",
+                "mov {value}, qword ptr fs:[{at}]",
+                at = out(reg) _,
+                value = out(reg) value,
+                options(nostack, preserves_flags, readonly),
+            );
+        }
+        value
+    }
+
+    /// Sets the number.
+    pub fn set(value: usize) {
+        // SAFETY: writes eight bytes of this thread's own storage, which nothing else names.
+        unsafe {
+            asm!(
+                "mov {at}, qword ptr [rip + rukh_my_stripe@GOTTPOFF]",
+                "mov qword ptr fs:[{at}], {value}",
+                at = out(reg) _,
+                value = in(reg) value,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+}
+
+/// As above, in Rust's own way.
+#[cfg(not(target_arch = "x86_64"))]
+mod mine {
+    use core::cell::Cell;
+
+    std::thread_local! {
+        static MINE: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// The number.
+    pub fn get() -> usize {
+        MINE.with(Cell::get)
+    }
+
+    /// Sets the number.
+    pub fn set(value: usize) {
+        MINE.with(|mine| mine.set(value));
+    }
 }
 
 /// `hsa_init` may be called this often without `hsa_shut_down`, as in AMD's runtime.
 const MAX_REFERENCES: u32 = i32::MAX as u32;
 
 /// A reader that closing waits for.
-struct Reading(&'static AtomicU32);
+struct Reading {
+    counter: &'static AtomicU32,
+    own: bool,
+}
+
+/// Gives a thread its counter; gives the counter's number and one.
+#[cold]
+#[inline(never)]
+fn deal() -> usize {
+    let number = NEXT_STRIPE.fetch_add(1, Ordering::Relaxed);
+    let stripe = match number < OWN {
+        true => number,
+        false => OWN + number % SHARED,
+    };
+    mine::set(stripe + 1);
+    stripe + 1
+}
 
 impl Reading {
+    #[inline(always)]
     fn begin() -> Self {
-        let stripe = MY_STRIPE.with(|mine| {
-            if mine.get() == usize::MAX {
-                mine.set(NEXT_STRIPE.fetch_add(1, Ordering::Relaxed) % STRIPES);
+        let stripe = match mine::get() {
+            0 => deal(),
+            stripe => stripe,
+        } - 1;
+        let own = stripe < OWN;
+        let counter = &READERS[stripe % READERS.len()].0;
+        if own {
+            // Nobody else writes it, and readers do not nest: a plain store, which no later call waits for. Either this
+            // reader sees null, or the scan in `take` sees the reader: the store comes before the load of the
+            // pointer for whoever looks after a barrier of all threads.
+            debug_assert_eq!(counter.load(Ordering::Relaxed), 0, "readers nest");
+            counter.store(1, Ordering::Relaxed);
+            if BARRIERS.load(Ordering::Relaxed) {
+                compiler_fence(Ordering::SeqCst);
+            } else {
+                fence(Ordering::SeqCst);
             }
-            mine.get()
-        });
-        let counter = &READERS[stripe].0;
-        // Sequentially consistent, as the swap and the scan in `close` are: either the reader sees
-        // null, or the scan sees the reader.
-        counter.fetch_add(1, Ordering::SeqCst);
-        Self(counter)
+        } else {
+            // Sequentially consistent, as the swap and the scan in `take` are.
+            counter.fetch_add(1, Ordering::SeqCst);
+        }
+        Self { counter, own }
     }
 }
 
 impl Drop for Reading {
+    #[inline(always)]
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
+        if self.own {
+            self.counter.store(0, Ordering::Release);
+        } else {
+            self.counter.fetch_sub(1, Ordering::Release);
+        }
+    }
+}
+
+/// Makes every thread of the process pass a memory barrier, if the system can.
+fn barrier_of_all_threads() {
+    fence(Ordering::SeqCst);
+    if !BARRIERS.load(Ordering::Relaxed) {
+        return;
+    }
+    while membarrier(MembarrierCommand::PrivateExpedited).is_err() {
+        // Readers rely on it. After a fork the registration may be gone.
+        let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
+        std::thread::yield_now();
     }
 }
 
@@ -68,6 +202,7 @@ impl Drop for Reading {
 ///
 /// # Errors
 /// NOT_INITIALIZED, and those of the operation.
+#[inline(always)]
 pub fn with<T>(operation: impl FnOnce(&State) -> Result<T>) -> Result<T> {
     let _reading = Reading::begin();
     let state = CURRENT.load(Ordering::SeqCst);
@@ -77,6 +212,22 @@ pub fn with<T>(operation: impl FnOnce(&State) -> Result<T>) -> Result<T> {
     // SAFETY: a pointer from `Arc::into_raw`, and the reference that it stands for is not given up
     // before this reader has left.
     operation(unsafe { &*state })
+}
+
+/// As [`with`], on core's runtime: a step less on the way to a signal.
+///
+/// # Errors
+/// NOT_INITIALIZED, and those of the operation.
+#[inline(always)]
+pub fn with_runtime<T>(operation: impl FnOnce(&SystemRuntime) -> Result<T>) -> Result<T> {
+    let _reading = Reading::begin();
+    let runtime = RUNTIME.load(Ordering::SeqCst);
+    if runtime.is_null() {
+        return Err(Status::NOT_INITIALIZED);
+    }
+    // SAFETY: the open state's own, which is not given up before this reader has left; it is taken away before
+    // the state is.
+    operation(unsafe { &*runtime })
 }
 
 /// A reference to the open runtime.
@@ -95,46 +246,161 @@ pub fn open() -> Result<Arc<State>> {
     })
 }
 
-/// `hsa_init`: opens the runtime or counts a further user.
+/// `hsa_init`: opens the runtime or counts a further user. Tools are told by the thread that opens it, while
+/// others wait; a tool that calls this is counted.
 ///
 /// # Errors
 /// REFCOUNT_OVERFLOW, and those of `make`.
-pub fn retain(make: impl FnOnce() -> Result<Arc<State>>) -> Result {
-    let mut references = REFERENCES.lock().unwrap_or_else(PoisonError::into_inner);
-    if *references == MAX_REFERENCES {
+pub fn retain(make: impl FnOnce() -> Result<Arc<State>>, opened: impl FnOnce()) -> Result {
+    let mut references = References::when_settled();
+    if references.count == MAX_REFERENCES {
         return Err(Status::REFCOUNT_OVERFLOW);
     }
-    if *references == 0 {
-        let state = Arc::into_raw(make()?).cast_mut();
-        CURRENT.store(state, Ordering::SeqCst);
+    if references.count > 0 {
+        references.count += 1;
+        return Ok(());
     }
-    *references += 1;
+    prepare();
+    let state = make()?;
+    let runtime = Arc::as_ptr(&state.runtime).cast_mut();
+    CURRENT.store(Arc::into_raw(state).cast_mut(), Ordering::SeqCst);
+    RUNTIME.store(runtime, Ordering::SeqCst);
+    references.count = 1;
+    references.changing = Some(me());
+    drop(references);
+    opened();
+    References::settle();
     Ok(())
 }
 
-/// `hsa_shut_down`: gives one use back; the last one closes the runtime.
+/// `hsa_shut_down`: gives one use back; the last one closes the runtime, after telling the tools.
 ///
 /// # Errors
 /// NOT_INITIALIZED.
-pub fn release() -> Result {
-    let last = {
-        let mut references = REFERENCES.lock().unwrap_or_else(PoisonError::into_inner);
-        if *references == 0 {
-            return Err(Status::NOT_INITIALIZED);
+pub fn release(closing: impl FnOnce()) -> Result {
+    let mut references = References::when_settled();
+    match references.count {
+        0 => return Err(Status::NOT_INITIALIZED),
+        // A tool gives back more than it took, while it is told that the runtime opens or closes.
+        1 if references.changing.is_some() => return Err(Status::NOT_INITIALIZED),
+        1 => {}
+        _ => {
+            references.count -= 1;
+            return Ok(());
         }
-        *references -= 1;
-        (*references == 0).then(take)
-    };
-    // Not under the lock: closing waits for callbacks, which may call `hsa_init` and `hsa_shut_down`.
-    if let Some(state) = last {
-        state.close();
     }
+    references.changing = Some(me());
+    drop(references);
+    // Not under the lock: tools and the callbacks that closing waits for may call `hsa_init` and `hsa_shut_down`.
+    closing();
+    let mut references = lock();
+    references.count -= 1;
+    if references.count > 0 {
+        // A tool took a use meanwhile and kept it: the runtime stays open.
+        drop(references);
+        References::settle();
+        return Ok(());
+    }
+    let state = take();
+    drop(references);
+    References::settle();
+    state.close();
     Ok(())
+}
+
+/// What a process needs once: barriers for readers, and a child that starts without its parent's runtime.
+fn prepare() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let barriers = membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+            && membarrier(MembarrierCommand::PrivateExpedited).is_ok();
+        // Readers that still see it unset pass a barrier of their own: either way is correct.
+        BARRIERS.store(barriers, Ordering::SeqCst);
+        // SAFETY: functions that stay loaded (`-z nodelete`). If there is no memory for it, children of this
+        // process cannot use the library: nothing else changes.
+        unsafe { pthread_atfork(Some(before_fork), Some(after_fork), Some(in_child)) };
+    });
+}
+
+unsafe extern "C" {
+    fn pthread_atfork(
+        prepare: Option<extern "C" fn()>,
+        parent: Option<extern "C" fn()>,
+        child: Option<extern "C" fn()>,
+    ) -> i32;
+}
+
+/// The lock of the references while the process forks.
+struct Held(UnsafeCell<Option<MutexGuard<'static, References>>>);
+
+// SAFETY: used by the thread that forks alone, from taking the lock until giving it back.
+unsafe impl Sync for Held {}
+
+static HELD: Held = Held(UnsafeCell::new(None));
+
+extern "C" fn before_fork() {
+    let references = lock();
+    // SAFETY: this thread holds the lock, so no other one is between the two functions.
+    unsafe { *HELD.0.get() = Some(references) };
+}
+
+extern "C" fn after_fork() {
+    // SAFETY: as in `before_fork`.
+    drop(unsafe { (*HELD.0.get()).take() });
+}
+
+/// A child has none of the runtime's threads and devices: the runtime is its parent's, left as it is. Memory
+/// that the parent allocated stays mapped and readable.
+extern "C" fn in_child() {
+    // SAFETY: as in `before_fork`; a child has one thread, a copy of that which forked.
+    let held = unsafe { (*HELD.0.get()).take() };
+    if let Some(mut references) = held {
+        references.count = 0;
+        references.changing = None;
+        CURRENT.store(core::ptr::null_mut(), Ordering::SeqCst);
+        RUNTIME.store(core::ptr::null_mut(), Ordering::SeqCst);
+        for stripe in &READERS {
+            stripe.0.store(0, Ordering::SeqCst);
+        }
+        crate::table::restore();
+    }
+}
+
+/// The thread that asks, by the address of a variable of its own.
+fn me() -> usize {
+    std::thread_local! {
+        static MINE: u8 = const { 0 };
+    }
+    MINE.with(|mine| core::ptr::from_ref(mine).addr())
+}
+
+fn lock() -> MutexGuard<'static, References> {
+    REFERENCES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl References {
+    /// The counts, when no other thread is telling tools.
+    fn when_settled() -> MutexGuard<'static, Self> {
+        let mut references = lock();
+        while references.changing.is_some_and(|who| who != me()) {
+            references = SETTLED
+                .wait(references)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        references
+    }
+
+    fn settle() {
+        lock().changing = None;
+        SETTLED.notify_all();
+    }
 }
 
 /// Takes the runtime away from all who look for it.
 fn take() -> Arc<State> {
+    RUNTIME.store(core::ptr::null_mut(), Ordering::SeqCst);
     let state = CURRENT.swap(core::ptr::null_mut(), Ordering::SeqCst);
+    barrier_of_all_threads();
     for stripe in &READERS {
         while stripe.0.load(Ordering::SeqCst) != 0 {
             std::thread::yield_now();

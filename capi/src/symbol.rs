@@ -104,7 +104,10 @@ fn info(state: &State, symbol: &LoadedSymbol, attribute: SymbolInfo, place: AnyP
         S::KernelCallConvention => of_kernel(symbol, place, |_| 0u32),
         S::KernelWavefrontSize => {
             let isa = match symbol.scope {
-                Scope::Agent(agent) => state.runtime.agent(agent).and_then(|agent| agent.isa),
+                Scope::Agent(agent) => state
+                    .agents()
+                    .get(agent.0 as usize)
+                    .and_then(|agent| agent.isa),
                 Scope::Program => None,
             };
             let isa = isa.ok_or(Status::INVALID_ARGUMENT)?;

@@ -3,6 +3,7 @@
 use crate::abi::{Endianness, Extension, MachineModel, Status, SystemInfo};
 use crate::arg::{Out, Value};
 use crate::entry::{Result, entry};
+use crate::image;
 use crate::loader_extension;
 use crate::runtime::State;
 use core::ffi::{CStr, c_char};
@@ -26,6 +27,8 @@ const BUILD_VERSION: &CStr = {
 fn supported(extension: u16, major: u16) -> Option<u16> {
     match (Extension::from_raw(extension.into())?, major) {
         (Extension::AmdLoader, 1) => Some(loader_extension::MINOR),
+        // There, with capacities of zero: HIP derives the pitch of its allocations from its presence.
+        (Extension::Images, 1) => Some(image::MINOR),
         _ => None,
     }
 }
@@ -52,6 +55,14 @@ pub fn extension_supported(extension: u16, major: u16, minor: u16) -> Result<boo
 pub fn extension_minor(extension: u16, major: u16) -> Result<Option<u16>> {
     Extension::from_raw(extension.into()).ok_or(Status::INVALID_ARGUMENT)?;
     Ok(supported(extension, major))
+}
+
+/// The functions of an extension that is there, as bytes to copy.
+fn functions(extension: u16, minor: u16) -> Vec<u8> {
+    match Extension::from_raw(extension.into()) {
+        Some(Extension::Images) => image::table().to_vec(),
+        _ => loader_extension::table(minor).to_vec(),
+    }
 }
 
 fn info(state: &State, attribute: SystemInfo, value: Value) -> Result {
@@ -129,7 +140,7 @@ entry! {
         if !extension_supported(extension, version_major, version_minor)? {
             return Err(Status::ERROR);
         }
-        place.put_bytes(loader_extension::table(version_minor))
+        place.put_bytes(&functions(extension, version_minor))
     }
 
     /// `hsa_system_get_major_extension_table`: as many functions of an extension as fit.
@@ -140,7 +151,7 @@ entry! {
             return Err(Status::INVALID_ARGUMENT);
         }
         let highest = extension_minor(extension, version_major)?.ok_or(Status::ERROR)?;
-        let functions = loader_extension::table(highest);
-        place.put_bytes(functions.get(..table_length).unwrap_or(functions))
+        let functions = functions(extension, highest);
+        place.put_bytes(functions.get(..table_length).unwrap_or(&functions))
     }
 }

@@ -17,7 +17,7 @@ clang=${CLANG:-clang-19}
 objcopy=${OBJCOPY:-llvm-objcopy-19}
 jobs=${JOBS:-2}
 
-targets="gfx90a gfx1100 gfx1100w64"
+targets="gfx90a gfx942 gfx1100 gfx1100w64"
 levels="O0 O2 O3"
 versions="v4 v5"
 committed="vector_add matmul reduction fault spin"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the C clients against Debian's HSA headers and runs them over the C library, plain and under
-# valgrind: on the software GPU itself (sim:PROFILE), and through the Linux KFD backend on the software
+# Builds the C clients against Debian's HSA headers and runs them over the C library, plain, under the address
+# sanitizer's allocator and under valgrind: on the software GPU itself (sim:PROFILE), and through the Linux KFD backend on the software
 # GPU's KFD face (kfd:PROFILE).
 #
 #   tests/scripts/c_clients.sh [--no-valgrind] [PREFIX]
@@ -20,9 +20,14 @@ fi
 
 for source in "$root"/tests/c/*.c; do
   name=$(basename "$source" .c)
+  gcc -std=gnu11 -O1 -g -fsanitize=address -fno-omit-frame-pointer -pthread -o "$work/$name-asan" "$source" \
+    -L"$prefix/lib" -lhsa-runtime64 -lm
   gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -o "$work/$name" "$source" \
-    -L"$prefix/lib" -lhsa-runtime64
+    -L"$prefix/lib" -lhsa-runtime64 -lm
 done
+g++ -std=c++17 -O1 -g -Wall -Wextra -Werror -o "$work/exceptions" "$root/tests/c/exceptions.cpp" \
+  -L"$prefix/lib" -lhsa-runtime64
+gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -shared -fPIC -o "$work/libcounting.so" "$root/tests/c/tools/counting.c"
 export LD_LIBRARY_PATH="$prefix/lib"
 
 # Sets the variables for a backend.
@@ -53,25 +58,49 @@ grind() {
     --errors-for-leak-kinds=definite --show-leak-kinds=definite "$binary" "$@"
 }
 
+# The same with the sanitizer's allocator under client and library, and its check for leaks.
+sanitize() {
+  use "$1"
+  echo "== ASan $1 $2"
+  binary=$work/$2-asan
+  shift 2
+  # Clients ask for more than there is, to see it refused.
+  ASAN_OPTIONS=allocator_may_return_null=1 timeout 300 "$binary" "$@"
+}
+
 objects=$root/tests/golden/objects
+for program in misuse signals queues lifecycle edges; do
+  sanitize sim:gfx90a "$program"
+done
+sanitize sim:gfx90a,gfx1100 environment
+sanitize sim:gfx90a vector_add "$objects/vector_add-gfx90a-O2-v5.co" 1000
+sanitize sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
+sanitize sim:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
 for backend in sim kfd; do
   for gpu in gfx90a gfx1100; do
     with=$backend:$gpu
-    for program in misuse signals queues lifecycle; do
+    for program in misuse signals queues lifecycle cpu_agents edges exceptions; do
       run "$with" "$program"
     done
     run "$with" lifecycle exit
     run "$with" executables "$objects/vector_add-$gpu-O2-v5.co"
     run "$with" faults "$objects/fault-$gpu-O2-v5.co"
+    run "$with" memory_fault "$objects/fault-$gpu-O2-v5.co" handled
+    run "$with" matmul "$objects/matmul-$gpu-O2-v5.co"
+    run "$with" copies
   done
   for object in gfx90a gfx1100 gfx1100w64; do
     run "$backend:${object%w64}" vector_add "$objects/vector_add-$object-O2-v5.co"
   done
+  run "$backend:gfx90a,gfx90a" copies
   run "$backend:gfx90a,gfx1100" vector_add "$objects/vector_add-gfx1100-O2-v5.co" 100000 gfx1100
 done
 for program in misuse signals queues lifecycle; do
   grind sim:gfx90a "$program"
 done
+grind sim:gfx90a exceptions
+grind sim:gfx90a edges
+run sim:gfx90a,gfx1100 environment
 grind sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
 grind sim:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
 for object in gfx90a gfx1100 gfx1100w64; do
@@ -80,6 +109,12 @@ done
 grind kfd:gfx90a lifecycle
 grind kfd:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
 grind kfd:gfx1100 vector_add "$objects/vector_add-gfx1100-O2-v5.co" 1000
+
+# A tool puts its functions into the API table; one that is not there is reported to it.
+for backend in sim:gfx90a sim:gfx1100; do
+  HSA_TOOLS_LIB="$work/libcounting.so /none/such.so" run "$backend" tool_client "$work/libcounting.so"
+done
+HSA_TOOLS_LIB=$work/libcounting.so grind sim:gfx90a tool_client "$work/libcounting.so"
 
 # Without a backend hsa_init fails, and says how to have one.
 if [ ! -e /dev/kfd ]; then

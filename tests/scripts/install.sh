@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
 # Installs what the tests need from Debian's packages and crates.io: `install.sh [quick|default|full]`.
 set -euo pipefail
-packages=(clang-19 lld-19 llvm-19 gcc libc6-dev linux-libc-dev libhsa-runtime-dev rocminfo valgrind util-linux jq
-  qemu-system-x86 qemu-system-arm)
+packages=(clang-19 lld-19 llvm-19 gcc libc6-dev linux-libc-dev libhsa-runtime-dev libhsa-runtime64-1 rocminfo kmod libdrm-dev valgrind util-linux jq
+  xz-utils zstd qemu-system-x86 qemu-system-arm)
+# What programs.sh compiles and runs.
+programs=(gcc-12 g++-12 gcc-12-offload-amdgcn gfortran-12 libomp-19-dev clang-tools-19 hipcc libamdhip64-dev rocm-device-libs
+  librocrand-dev librocsparse-dev liboffload-22-dev cmake pkg-config)
+[ "${1:-default}" = quick ] || packages+=("${programs[@]}")
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")

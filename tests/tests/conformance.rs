@@ -4,6 +4,7 @@ use rukh_tests::conformance;
 use rukh_tests::conformance::SimFactory;
 
 conformance! { gfx90a => SimFactory::threads("gfx90a") }
+conformance! { gfx942 => SimFactory::threads("gfx942") }
 conformance! { gfx1100 => SimFactory::threads("gfx1100") }
 conformance! { two_gpus => SimFactory::threads("gfx90a,gfx1100") }
 conformance! { gfx90a_stepped => SimFactory::step("gfx90a", 1) }

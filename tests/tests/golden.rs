@@ -48,7 +48,9 @@ fn explain(backend: &SimBackend) -> String {
 }
 
 fn run(mode: Mode, config: RuntimeConfig, cases: &[Case]) {
-    let system = SimConfig::parse("gfx90a,gfx1100").unwrap().mode(mode);
+    let system = SimConfig::parse("gfx90a,gfx942,gfx1100")
+        .unwrap()
+        .mode(mode);
     let backend = Arc::new(SimBackend::new(system).unwrap());
     let runtime = Runtime::new(backend, config).unwrap();
     let mut launcher = RuntimeLauncher::new(runtime, Duration::from_secs(120), explain);

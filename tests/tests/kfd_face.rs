@@ -11,7 +11,6 @@ use rukh_tests::conformance::KfdFactory;
 use rukh_tests::golden::{
     Case, Objects, Options, RuntimeLauncher, Selection, Strictness, run_case,
 };
-use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,7 +44,7 @@ fn agents_are_the_profiles() {
 /// Each golden kernel whose objects are committed, as the host's compiler has it.
 #[test]
 fn committed_golden_kernels_agree_with_the_host() {
-    let face = KfdFace::parse("gfx90a,gfx1100").unwrap();
+    let face = KfdFace::parse("gfx90a,gfx942,gfx1100").unwrap();
     let backend = Arc::new(KfdBackend::open(face).unwrap());
     let runtime = Runtime::new(backend, RuntimeConfig::threaded()).unwrap();
     let explain = |backend: &KfdBackend<KfdFace>| {
@@ -65,7 +64,7 @@ fn committed_golden_kernels_agree_with_the_host() {
         seed: 1,
         strictness: Strictness::CorrectlyRounded,
     };
-    for target in ["gfx90a", "gfx1100"] {
+    for target in ["gfx90a", "gfx942", "gfx1100"] {
         for file in ["vector_add", "matmul", "reduction"] {
             let ran = |case: &&Case| case.kernel.file == file && case.target.name() == target;
             assert_ne!(cases.iter().filter(ran).count(), 0, "{file} on {target}");
@@ -112,72 +111,12 @@ fn a_backend_that_ends_leaves_the_event_page() {
     assert_eq!(face.handles(), (0, 1, 0));
 }
 
-/// What a KFD client cannot do, whatever driver it has: the chapter, how the failure begins to read, the tests. These must fail,
-/// and for that reason: one that passes is to be taken off.
-const OUT_OF_REACH: &[(&str, &str, &[&str])] = &[
-    // The driver's memory event names the GPU and the address, and no queue: the backend stops all of the GPU's queues,
-    // and the suite wants a bystander to go on. The queue that failed stops with the right status.
-    (
-        "errors",
-        "bystander.status() is Some(MemoryFault",
-        &[
-            "a_store_to_nowhere_stops_the_queue",
-            "a_load_from_nowhere_stops_the_queue",
-            "an_atomic_to_nowhere_stops_the_queue",
-            "an_access_behind_an_allocation_stops_the_queue",
-            "an_access_to_freed_memory_stops_the_queue",
-            "an_access_to_memory_of_others_stops_the_queue",
-            "a_call_into_data_stops_the_queue",
-            "arguments_that_are_nowhere_stop_the_queue",
-            "signals_that_are_nowhere_stop_the_queue",
-        ],
-    ),
-    // The first program that is loaded makes the backend's own queue, whose end-of-pipe buffer is a page of device memory;
-    // the suite wants all of it back.
-    (
-        "loading",
-        "world.runtime.available(pool)? is ",
-        &["damaged_code_is_refused_or_loaded_and_given_back"],
-    ),
-];
-
-fn check(chapter: &str, name: &str, factory: &KfdFactory) {
-    let known = OUT_OF_REACH
-        .iter()
-        .find(|(known, _, names)| *known == chapter && names.contains(&name));
-    let Some((_, reason, _)) = known else {
-        return conformance::run(chapter, name, factory);
-    };
-    match catch_unwind(|| conformance::run(chapter, name, factory)) {
-        Ok(()) => panic!("{chapter}::{name} passes: take it off the list"),
-        Err(failure) => {
-            let text = failure.downcast_ref::<String>().map_or("", String::as_str);
-            assert!(text.contains(reason), "another failure: {text}");
-        }
-    }
-}
-
-/// Tests of the suite for a factory, as [`rukh_tests::conformance!`] makes them, through [`check`].
-macro_rules! suite {
-    ({ $gpus:ident } $($chapter:ident $tests:tt)*) => {
-        mod $gpus {
-            $(suite! { @chapter $gpus $chapter $tests })*
-        }
-    };
-    (@chapter $gpus:ident $chapter:ident { $($test:ident)* }) => {
-        mod $chapter {
-            $(
-                #[test]
-                fn $test() {
-                    crate::check(stringify!($chapter), stringify!($test), &crate::$gpus());
-                }
-            )*
-        }
-    };
-}
-
 fn gfx90a() -> KfdFactory {
     KfdFactory::new("gfx90a")
+}
+
+fn gfx942() -> KfdFactory {
+    KfdFactory::new("gfx942")
 }
 
 fn gfx1100() -> KfdFactory {
@@ -188,23 +127,20 @@ fn two_gpus() -> KfdFactory {
     KfdFactory::new("gfx90a,gfx1100")
 }
 
-rukh_tests::conformance_tests! { [suite] gfx90a }
-rukh_tests::conformance_tests! { [suite] gfx1100 }
-rukh_tests::conformance_tests! { [suite] two_gpus }
+conformance! { suite_gfx90a => gfx90a() }
+conformance! { suite_gfx942 => gfx942() }
+conformance! { suite_gfx1100 => gfx1100() }
+conformance! { suite_two_gpus => two_gpus() }
 
-/// Calls of the backend that fail at random, in every chapter without tests that are out of reach.
+/// Calls of the backend that fail at random.
 macro_rules! calls_fail_at_random {
     ({} $($chapter:ident { $($test:ident)* })*) => {
         mod calls_fail_at_random {
             $(#[test]
             fn $chapter() {
-                let chapter = stringify!($chapter);
-                if crate::OUT_OF_REACH.iter().any(|(known, ..)| *known == chapter) {
-                    return;
-                }
                 for seed in 0..2 {
                     $(crate::conformance::run_with_random_faults(
-                        chapter,
+                        stringify!($chapter),
                         stringify!($test),
                         &crate::gfx90a(),
                         seed,

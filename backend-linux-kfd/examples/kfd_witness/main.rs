@@ -15,6 +15,7 @@ use rukh_core::runtime::{Runtime, RuntimeConfig};
 use rukh_core::signal::{Condition, MemoryOrder};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
     // What comes next depends on threads and time, or makes thousands of calls.
     if record.is_none() {
         waits(&backend, &mut checks);
+        second(&backend, &mut checks);
         limit(&backend, &mut checks);
         child(&backend, &mut checks);
         runtime(backend, &mut checks);
@@ -98,6 +100,10 @@ fn waits(backend: &Arc<Backend>, checks: &mut Checks) {
         "a sleeper is woken",
         thread.join().ok() == Some(Ok(EventOutcome::Raised)),
     );
+    checks.check(
+        "a signal's handler runs, and the wait goes on until its deadline",
+        interrupted(backend, event),
+    );
     let thread = sleeper(Timeout::Never);
     thread::sleep(Duration::from_millis(50));
     let _ = backend.destroy_event(event);
@@ -110,6 +116,66 @@ fn waits(backend: &Arc<Backend>, checks: &mut Checks) {
         "the clock runs",
         counters.system <= backend.now() && counters.system != 0,
     );
+}
+
+static HANDLED: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn on_signal(_: i32) {
+    HANDLED.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Waits for an event that nobody raises, while signals arrive whose handler has calls end with EINTR.
+fn interrupted(backend: &Arc<Backend>, event: EventId) -> bool {
+    // SAFETY: the handler adds to an atomic, the structure is filled in, and the thread that gets the signals is this one,
+    // which outlives the scope.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_signal as *const () as usize;
+        libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut());
+        let this = libc::pthread_self() as usize;
+        let deadline = backend.now() + 120_000_000;
+        let outcome = thread::scope(|scope| {
+            scope.spawn(move || {
+                for _ in 0..3 {
+                    thread::sleep(Duration::from_millis(25));
+                    libc::pthread_kill(this as libc::pthread_t, libc::SIGUSR1);
+                }
+            });
+            wait(backend, &[event], Timeout::At(deadline))
+        });
+        HANDLED.load(Ordering::Relaxed) == 3
+            && outcome == Ok(EventOutcome::TimedOut)
+            && backend.now() >= deadline
+    }
+}
+
+/// Two backends of a process have the driver's state in common, and do not stand in each other's way.
+fn second(backend: &Backend, checks: &mut Checks) {
+    let Ok(event) = backend.create_event(EventKind::Signal) else {
+        return checks.check("an event can be created", false);
+    };
+    match KfdBackend::open(LinuxPort) {
+        Ok(second) => {
+            let other = second.create_event(EventKind::Signal);
+            checks.check(
+                "a second backend gets other events",
+                other.is_ok_and(|other| other != event),
+            );
+            checks.check(
+                "and can set those of the first",
+                second.set_event(event).is_ok(),
+            );
+        }
+        Err(error) => {
+            println!("{error}");
+            checks.check("a second backend can be opened", false);
+        }
+    }
+    checks.check(
+        "which stay as they are when it goes",
+        wait(backend, &[event], Timeout::Poll) == Ok(EventOutcome::Raised),
+    );
+    checks.check("and can be destroyed", backend.destroy_event(event).is_ok());
 }
 
 fn limit(backend: &Backend, checks: &mut Checks) {

@@ -162,6 +162,9 @@ impl<P: KfdPort> KfdBackend<P> {
             Source::Vram { host: false } => (AllocFlags::VRAM, 0),
             Source::Doorbells(_) => (AllocFlags::DOORBELL, 0),
             Source::Registers => (AllocFlags::MMIO_REMAP, 0),
+            Source::Imported => {
+                return Err(MemoryError::NotSupported("a second import of a dmabuf"));
+            }
             Source::AddressOnly => {
                 return Err(MemoryError::NotSupported(
                     "mapping addresses without memory",
@@ -254,7 +257,7 @@ impl<P: KfdPort> KfdBackend<P> {
     }
 
     /// Maps an allocation to GPUs; those that it is mapped to already stay so.
-    fn map_entry(&self, entry: &mut Entry, gpus: &[usize]) -> Result<(), MemoryError> {
+    pub(super) fn map_entry(&self, entry: &mut Entry, gpus: &[usize]) -> Result<(), MemoryError> {
         let mut fresh: Vec<usize> = Vec::new();
         for &gpu in gpus {
             if !entry.mapped.contains(&gpu) && !fresh.contains(&gpu) {
@@ -305,7 +308,7 @@ impl<P: KfdPort> KfdBackend<P> {
     }
 
     /// Gives an allocation back. After an error it is still there, as far as the entry says.
-    fn release(&self, entry: &mut Entry) -> Result<(), MemoryError> {
+    pub(super) fn release(&self, entry: &mut Entry) -> Result<(), MemoryError> {
         if !self.kfd.inherited() {
             let mapped = entry.mapped.clone();
             self.unmap_entry(entry, &mapped)?;
@@ -409,10 +412,11 @@ impl<P: KfdPort> KfdBackend<P> {
     pub(crate) fn close_memory(&mut self) {
         let entries = core::mem::take(&mut self.memory.get_mut().entries);
         for (_, mut entry) in entries {
+            // Once more if the driver refuses: what it keeps now, it keeps until the process ends.
             if self.release(&mut entry).is_err()
+                && self.release(&mut entry).is_err()
                 && let Some(range) = entry.range
             {
-                // The driver frees it with its files, which are closed next.
                 // SAFETY: the backend is going, and all that it gave out with it.
                 unsafe { range.release(self.port()) };
             }

@@ -6,6 +6,8 @@
 mod allocations;
 mod bo;
 mod hdp;
+mod imports;
+mod placement;
 mod table;
 mod va;
 
@@ -99,6 +101,10 @@ unsafe impl<P: KfdPort> Memory for KfdBackend<P> {
             align: request.align,
             flags: alloc_flags(wishes),
         })?;
+        if heap == HeapKind::System && block.host.is_some() {
+            let strict = wishes.contains(MemoryFlags::NO_SUBSTITUTE);
+            self.place(&block, request.size, record.info.node, strict)?;
+        }
         Ok(Allocation {
             handle: MemoryHandle(block.handle),
             gpu_va: block.gpu_va,

@@ -27,6 +27,8 @@ pub(crate) enum Source {
     Doorbells(u64),
     /// The GPU's registers that flush what the host has written.
     Registers,
+    /// Others' memory, by dmabuf.
+    Imported,
     /// Nothing.
     AddressOnly,
 }

@@ -37,17 +37,25 @@ fn status(reasons: u64) -> QueueStatus {
         })
 }
 
+/// The reason of a queue whose wave met a memory fault.
+const MEMORY_VIOLATION: u64 = 1 << 4;
+
 impl<P: KfdPort> KfdBackend<P> {
-    /// Reports what the driver has said about queues since the last time.
+    /// Reports what the driver has said about queues since the last time. Memory faults are left to the event of theirs, which
+    /// has the address, if there is anybody to be told.
     pub(crate) fn report_exceptions(&self, report: &mut dyn FnMut(EventReport)) {
+        let left = match self.has_memory_events() {
+            true => MEMORY_VIOLATION,
+            false => 0,
+        };
         let stopped: Vec<_> = {
             let table = self.queues.lock(&self.park);
             table
                 .queues
                 .iter()
-                .filter(|(_, queue)| queue.reasons.load(Ordering::Relaxed) != 0)
+                .filter(|(_, queue)| queue.reasons.load(Ordering::Relaxed) & !left != 0)
                 .map(|(&handle, queue)| {
-                    let reasons = queue.reasons.swap(0, Ordering::Acquire);
+                    let reasons = queue.reasons.fetch_and(left, Ordering::AcqRel) & !left;
                     EventReport::Queue(QueueHandle(handle), status(reasons))
                 })
                 .collect()

@@ -231,16 +231,24 @@ impl<P: KfdPort> KfdBackend<P> {
         let queues = core::mem::take(&mut self.queues.get_mut().queues);
         for queue in queues.into_values() {
             if !inherited {
-                // One that cannot be destroyed ends with the files, which are closed last.
-                let _ = self.destroy_id(queue.id);
+                // Once more if the driver refuses: what it keeps now, it keeps until the process ends, and its buffers
+                // with it.
+                let _ = self
+                    .destroy_id(queue.id)
+                    .or_else(|_| self.destroy_id(queue.id));
             }
             self.drop_parts(&queue.used, &queue.own);
         }
     }
 }
 
-impl<P: KfdPort> Queues for KfdBackend<P> {
-    fn create_queue(&self, request: &QueueRequest) -> Result<HardwareQueue, QueueCreateError> {
+impl<P: KfdPort> KfdBackend<P> {
+    /// Creates a queue, whose end-of-pipe buffer comes from `end_of_pipe`.
+    pub(crate) fn create_with(
+        &self,
+        request: &QueueRequest,
+        end_of_pipe: Source,
+    ) -> Result<HardwareQueue, QueueCreateError> {
         if self.kfd.inherited() {
             return Err(QueueCreateError::NotSupported(INHERITED));
         }
@@ -258,6 +266,12 @@ impl<P: KfdPort> Queues for KfdBackend<P> {
             QueueKind::Sdma if gpu.properties.sdma_engines != 0 => queue_type::SDMA,
             QueueKind::SdmaXgmi if gpu.properties.sdma_xgmi_engines != 0 => queue_type::SDMA_XGMI,
             QueueKind::Sdma | QueueKind::SdmaXgmi => return Err(no_such),
+            QueueKind::SdmaEngine(_) => {
+                return Err(QueueCreateError::NotSupported(
+                    "SDMA queues of an engine by number",
+                ));
+            }
+            QueueKind::Pm4 => return Err(QueueCreateError::NotSupported("PM4 queues")),
         };
         let bytes = request.ring_bytes;
         let ring_bytes = u32::try_from(bytes)
@@ -292,7 +306,7 @@ impl<P: KfdPort> Queues for KfdBackend<P> {
             let sizes = gpu.identity.sizes;
             if sizes.end_of_pipe != 0 {
                 let buffer = parts.own(&Want {
-                    source: Source::Vram { host: false },
+                    source: end_of_pipe,
                     gpu: Some(index),
                     size: u64::from(sizes.end_of_pipe),
                     align: PAGE,
@@ -341,6 +355,12 @@ impl<P: KfdPort> Queues for KfdBackend<P> {
             handle: QueueHandle(self.queues.lock(&self.park).insert(queue)),
             doorbell: Doorbell::Mmio(register),
         })
+    }
+}
+
+impl<P: KfdPort> Queues for KfdBackend<P> {
+    fn create_queue(&self, request: &QueueRequest) -> Result<HardwareQueue, QueueCreateError> {
+        self.create_with(request, Source::Vram { host: false })
     }
 
     fn destroy_queue(&self, queue: QueueHandle) -> Result<(), QueueCreateError> {

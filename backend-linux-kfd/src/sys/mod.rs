@@ -3,6 +3,7 @@
 //! The only room of this crate with system calls. [`FutexPark`] is how threads sleep, [`now`] is the clock.
 
 mod clock;
+mod numa;
 mod park;
 mod sink;
 
@@ -166,6 +167,21 @@ unsafe impl KfdPort for LinuxPort {
                 offset: 0,
                 errno: e.raw_os_error(),
             })
+    }
+
+    unsafe fn place(
+        &self,
+        address: NonNull<u8>,
+        size: usize,
+        node: u32,
+        strict: bool,
+    ) -> Result<(), PortError> {
+        // SAFETY: by the caller's promise.
+        unsafe { numa::place(address, size, node, strict) }.map_err(|errno| PortError::Map {
+            size,
+            offset: 0,
+            errno,
+        })
     }
 
     fn read_file(&self, path: &str, buffer: &mut [u8]) -> Result<usize, PortError> {

@@ -5,6 +5,7 @@
 
 pub(crate) mod agents;
 mod caches;
+pub(crate) mod cpu;
 pub(crate) mod node;
 pub mod oracle;
 pub(crate) mod text;

@@ -127,6 +127,18 @@ unsafe impl<P: KfdPort, S: TraceSink> KfdPort for TracePort<P, S> {
         unsafe { self.port.wipe_on_fork(address, size) }
     }
 
+    unsafe fn place(
+        &self,
+        address: NonNull<u8>,
+        size: usize,
+        node: u32,
+        strict: bool,
+    ) -> Result<(), PortError> {
+        // No question to the driver.
+        // SAFETY: passed on as it came.
+        unsafe { self.port.place(address, size, node, strict) }
+    }
+
     fn read_file(&self, path: &str, buffer: &mut [u8]) -> Result<usize, PortError> {
         let result = self.port.read_file(path, buffer);
         self.write(&Record::Read {

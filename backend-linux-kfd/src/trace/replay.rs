@@ -313,6 +313,18 @@ unsafe impl<M: KfdPort> KfdPort for ReplayPort<M> {
         unsafe { self.memory.wipe_on_fork(address, size) }
     }
 
+    unsafe fn place(
+        &self,
+        address: NonNull<u8>,
+        size: usize,
+        node: u32,
+        strict: bool,
+    ) -> Result<(), PortError> {
+        // No question to the driver.
+        // SAFETY: passed on as it came.
+        unsafe { self.memory.place(address, size, node, strict) }
+    }
+
     fn read_file(&self, path: &str, buffer: &mut [u8]) -> Result<usize, PortError> {
         let bytes = self
             .take(

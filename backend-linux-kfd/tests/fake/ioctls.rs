@@ -1,10 +1,10 @@
 //! The ioctls, each as the kernel answers it.
 
-use super::Shared;
 use super::kernel::{
     Bo, DOORBELL_TYPE, EBADF, EBUSY, EFAULT, EINVAL, EIO, ENOMEM, ENOSPC, ENOTTY, EPERM, Event,
     File, Kernel, PAGE, Queue, anonymous,
 };
+use super::{Shared, sharing};
 use rukh_backend_linux_kfd::sys;
 use rukh_core::kfd::KfdFile;
 use rukh_core::kfd::uapi::*;
@@ -109,7 +109,12 @@ pub fn run(shared: &Shared, file: KfdFile, request: u32, argument: &mut [u8]) ->
             answer
         }
         0x0c => with(argument, |a| wait_events(shared, kernel, a)),
-        0x11 | 0x13 => Ok(()),
+        0x11 => Ok(()),
+        0x13 => with(argument, |a: &mut SetTrapHandler| {
+            k.gpu(a.gpu_id)?;
+            k.traps.insert(a.gpu_id, a.tba_addr);
+            Ok(())
+        }),
         0x14 => with(argument, |a| apertures(k, a)),
         0x15 => with(argument, |a: &mut AcquireVm| {
             let fd = a.drm_fd as i32;
@@ -147,6 +152,9 @@ pub fn run(shared: &Shared, file: KfdFile, request: u32, argument: &mut [u8]) ->
             k.queues.get_mut(&a.queue_id).ok_or(EFAULT)?.mask = mask.to_vec();
             Ok(())
         }),
+        0x1c => with(argument, |a| sharing::dmabuf_info(k, a)),
+        0x1d => with(argument, |a| sharing::import(k, a)),
+        0x20 => sharing::svm(k, argument),
         0x21 => with(argument, |a: &mut SetXnackMode| {
             a.xnack_enabled = 0;
             Ok(())
@@ -166,9 +174,17 @@ pub fn run(shared: &Shared, file: KfdFile, request: u32, argument: &mut [u8]) ->
             let bo = k.bos.get(&a.handle).ok_or(EINVAL)?;
             let memory = bo.memory.as_ref().ok_or(EINVAL)?;
             a.dmabuf_fd = memory.try_clone().map_err(|_| ENOMEM)?.into_raw_fd() as u32;
+            k.exported.insert(a.dmabuf_fd, (bo.gpu, bo.size));
             Ok(())
         }),
-        0x25 => Ok(()),
+        0x25 => with(argument, |a: &mut RuntimeEnable| {
+            let on = a.mode_mask & 1 != 0;
+            if on && k.runtime {
+                return Err(EBUSY);
+            }
+            k.runtime = on;
+            Ok(())
+        }),
         _ => Err(ENOTTY),
     }
 }

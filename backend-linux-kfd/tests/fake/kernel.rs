@@ -153,6 +153,19 @@ pub struct Kernel {
     /// Names of the ioctls, in order.
     pub log: Vec<&'static str>,
     pub frequency_is_told: bool,
+    /// Whether there is shared virtual memory, and its ranges' attributes.
+    pub has_svm: bool,
+    pub svm: BTreeMap<(u64, u64), super::sharing::Range>,
+    /// Addresses of trap handlers, by GPU.
+    pub traps: BTreeMap<u32, u64>,
+    /// Whether a runtime has said that it is loaded.
+    pub runtime: bool,
+    /// Ranges that were placed: size, NUMA node, whether there alone.
+    pub placed: Vec<(usize, u32, bool)>,
+    /// Errno of placing.
+    pub refuse_placing: Option<i32>,
+    /// Dmabufs: GPU and size, by descriptor.
+    pub exported: BTreeMap<u32, (u32, u64)>,
 }
 
 impl Kernel {
@@ -176,6 +189,13 @@ impl Kernel {
             interrupt_map_after: None,
             log: Vec::new(),
             frequency_is_told: true,
+            has_svm: false,
+            svm: BTreeMap::new(),
+            traps: BTreeMap::new(),
+            runtime: false,
+            placed: Vec::new(),
+            refuse_placing: None,
+            exported: BTreeMap::new(),
         }
     }
 

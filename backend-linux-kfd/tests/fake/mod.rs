@@ -9,6 +9,7 @@
 
 mod ioctls;
 mod kernel;
+mod sharing;
 
 pub use kernel::{FakeGpu, Kernel};
 
@@ -151,6 +152,31 @@ unsafe impl KfdPort for Fake {
     unsafe fn wipe_on_fork(&self, address: NonNull<u8>, size: usize) -> Result<(), PortError> {
         // SAFETY: as the caller promised.
         unsafe { LinuxPort.wipe_on_fork(address, size) }
+    }
+
+    unsafe fn place(
+        &self,
+        address: NonNull<u8>,
+        size: usize,
+        node: u32,
+        strict: bool,
+    ) -> Result<(), PortError> {
+        let mut kernel = self.kernel();
+        let mapped = kernel.ranges.iter().any(|(start, length)| {
+            let at = address.addr().get();
+            *start <= at && at + size <= start + length
+        });
+        assert!(mapped, "memory is mapped when it is placed");
+        kernel.placed.push((size, node, strict));
+        let errno = kernel.refuse_placing;
+        match errno {
+            None => Ok(()),
+            Some(errno) => Err(PortError::Map {
+                size,
+                offset: 0,
+                errno,
+            }),
+        }
     }
 
     fn read_file(&self, path: &str, buffer: &mut [u8]) -> Result<usize, PortError> {

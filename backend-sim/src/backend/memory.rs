@@ -19,6 +19,8 @@ struct Entry {
     rights: Rights,
     /// The block with its alignment, and the bank's agent; none for registered memory.
     backing: Option<(Block, u64, AgentId)>,
+    /// Registered memory has addresses of its own on the devices.
+    reserved: bool,
     /// Queues that need it.
     users: u32,
 }
@@ -245,6 +247,7 @@ unsafe impl Memory for SimBackend {
             size,
             rights,
             backing: Some((block, align, bank.agent)),
+            reserved: false,
             users: 0,
         });
         Ok(Allocation {
@@ -295,6 +298,10 @@ unsafe impl Memory for SimBackend {
                 // The caller may unmap it as soon as this returns.
                 drop(books);
                 self.system.quiesce.wait(epoch);
+                if entry.reserved {
+                    // SAFETY: reserved by `register_host` with this size; no turn is left that uses it.
+                    unsafe { self.memory.unreserve(entry.base, entry.size) };
+                }
             }
         }
         Ok(())
@@ -355,29 +362,41 @@ unsafe impl Memory for SimBackend {
         let rights = rights(flags);
         let mut books = self.books.lock();
         let handle = books.next + 1;
+        let reserved = self.memory.reserve(end - base);
         // SAFETY: the caller keeps the range mapped until it frees the handle, and `free` waits until
         // no turn is left that saw the region.
-        let region =
-            unsafe { self.system.map.insert_host(host, end - base, handle) }.map_err(|error| {
-                match error {
-                    MapError::BadRange { .. } | MapError::Overlap { .. } => bad.clone(),
-                    _ => MemoryError::NotSupported("this range"),
-                }
-            })?;
+        let region = unsafe {
+            match reserved {
+                Some(va) => self.system.map.insert(va, end - base, host, handle),
+                None => self.system.map.insert_host(host, end - base, handle),
+            }
+        };
+        let region = region.map_err(|error| {
+            if let Some(va) = reserved {
+                // SAFETY: reserved above, with this size.
+                unsafe { self.memory.unreserve(va, end - base) };
+            }
+            match error {
+                MapError::BadRange { .. } | MapError::Overlap { .. } => bad.clone(),
+                _ => MemoryError::NotSupported("this range"),
+            }
+        })?;
+        let on_devices = reserved.unwrap_or(base);
         for agent in agents.iter().filter(|a| **a != HOST) {
             let _ = self.system.map.set_rights(region, agent.0, rights);
         }
         let handle = books.insert(|_| Entry {
             region,
-            base,
+            base: on_devices,
             size: end - base,
             rights,
             backing: None,
+            reserved: reserved.is_some(),
             users: 0,
         });
         Ok(Allocation {
             handle,
-            gpu_va: start,
+            gpu_va: on_devices + (start - base),
             host: Some(address),
             size,
         })

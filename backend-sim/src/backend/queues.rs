@@ -1,10 +1,12 @@
 //! Queues: created with their memory checked once, consumed by the packet processor.
 
 use super::SimBackend;
-use crate::cp::{Queue, QueueMemory};
-use crate::device::Gpu;
+use crate::cp::{AnyQueue, Pm4Queue, Queue, QueueMemory};
+use crate::device::{Gpu, NoEngine};
 use crate::mem::Access;
 use crate::profile::MAX_QUEUES;
+use crate::sdma::{Ring, SdmaQueue};
+use alloc::boxed::Box;
 use core::sync::atomic::Ordering;
 use rukh_core::backend::{
     AgentId, Doorbell, HardwareQueue, QueueCreateError, QueueHandle, QueueKind, QueueRequest,
@@ -16,19 +18,51 @@ use rukh_core::wire::queue::AmdQueue;
 /// Largest ring, in packets.
 const MAX_PACKETS: u64 = 1 << 20;
 
-/// Checks the addresses of a request.
+/// Largest ring of dwords, in bytes.
+const MAX_RING: u64 = 1 << 30;
+
+/// What a compute queue's packet processor works on.
+enum Parts {
+    Aql(QueueMemory),
+    Pm4(Ring),
+}
+
+/// Host address of memory that the GPU reads and writes.
+fn host(
+    gpu: &Gpu,
+    what: &'static str,
+    address: u64,
+    len: u64,
+    align: u64,
+) -> Result<*mut u8, QueueCreateError> {
+    gpu.view
+        .host(address, len, Access::ReadWrite)
+        .filter(|_| address.is_multiple_of(align))
+        .ok_or(QueueCreateError::BadAddress { what, address })
+}
+
+/// Checks the addresses of a request for a ring of dwords.
+fn ring(gpu: &Gpu, request: &QueueRequest) -> Result<Ring, QueueCreateError> {
+    let bytes = request.ring_bytes;
+    if !bytes.is_power_of_two() || !(256..=MAX_RING).contains(&bytes) {
+        return Err(QueueCreateError::BadRingSize { bytes });
+    }
+    Ok(Ring {
+        host: host(gpu, "ring", request.ring, bytes, 256)?,
+        bytes,
+        write_pointer: host(gpu, "write index", request.write_index, 8, 8)?,
+        read_pointer: host(gpu, "read index", request.read_index, 8, 8)?,
+    })
+}
+
+/// Checks the addresses of a request for AQL packets.
 fn memory(gpu: &Gpu, request: &QueueRequest) -> Result<QueueMemory, QueueCreateError> {
     let bytes = request.ring_bytes;
     let packets = bytes / PACKET_SIZE as u64;
     if !bytes.is_power_of_two() || packets == 0 || packets > MAX_PACKETS {
         return Err(QueueCreateError::BadRingSize { bytes });
     }
-    let host = |what, address: u64, len: u64, align: u64| {
-        gpu.view
-            .host(address, len, Access::ReadWrite)
-            .filter(|_| address.is_multiple_of(align))
-            .ok_or(QueueCreateError::BadAddress { what, address })
-    };
+    let host = |what, address, len, align| host(gpu, what, address, len, align);
     Ok(QueueMemory {
         ring: host("ring", request.ring, bytes, PACKET_SIZE as u64)?,
         ring_va: request.ring,
@@ -46,6 +80,56 @@ fn memory(gpu: &Gpu, request: &QueueRequest) -> Result<QueueMemory, QueueCreateE
 }
 
 impl SimBackend {
+    /// Starts threads, where devices have them.
+    fn start_engine(&self) -> Result<(), QueueCreateError> {
+        self.engine
+            .start(&self.system)
+            .map_err(|errno| QueueCreateError::Os {
+                call: "clone",
+                errno,
+            })
+    }
+
+    fn create_sdma_queue(
+        &self,
+        gpu: &Gpu,
+        request: &QueueRequest,
+    ) -> Result<HardwareQueue, QueueCreateError> {
+        let agent = request.agent;
+        let kind = request.kind;
+        let ring = ring(gpu, request)?;
+        self.start_engine()?;
+        let engine = gpu.engines.take(kind).map_err(|none| match none {
+            NoEngine::NoSuch => QueueCreateError::NoSuchKind { agent, kind },
+            NoEngine::Taken(limit) => QueueCreateError::NoneLeft { agent, limit },
+        })?;
+        let handle = self.system.queues.insert(|_, handle| {
+            AnyQueue::Sdma(Box::new(SdmaQueue::new(
+                handle,
+                agent.0 as usize - 1,
+                engine,
+                gpu.profile.sdma_generation(),
+                ring,
+                request.error_event,
+            )))
+        });
+        let Some(handle) = handle else {
+            gpu.engines.give_back(engine);
+            return Err(QueueCreateError::NoneLeft {
+                agent,
+                limit: MAX_QUEUES,
+            });
+        };
+        self.books.lock().pin(
+            handle,
+            &[request.ring, request.write_index, request.read_index],
+        );
+        Ok(HardwareQueue {
+            handle,
+            doorbell: Doorbell::Callback,
+        })
+    }
+
     /// Has a queue looked at.
     fn call(&self, queue: QueueHandle) {
         self.system.queues.ring(queue, 0);
@@ -60,39 +144,49 @@ impl Queues for SimBackend {
         let Some(gpu) = self.gpu(agent) else {
             return Err(QueueCreateError::NoSuchKind { agent, kind });
         };
-        if kind != QueueKind::Compute {
-            return Err(QueueCreateError::NotSupported("SDMA queues"));
+        match kind {
+            QueueKind::Compute => {}
+            QueueKind::Pm4 => {}
+            QueueKind::Sdma | QueueKind::SdmaXgmi | QueueKind::SdmaEngine(_) => {
+                return self.create_sdma_queue(gpu, request);
+            }
         }
-        let memory = memory(gpu, request)?;
+        let parts = match kind {
+            QueueKind::Pm4 => Parts::Pm4(ring(gpu, request)?),
+            _ => Parts::Aql(memory(gpu, request)?),
+        };
         let none_left = QueueCreateError::NoneLeft {
             agent,
             limit: MAX_QUEUES,
         };
-        self.engine
-            .start(&self.system)
-            .map_err(|errno| QueueCreateError::Os {
-                call: "clone",
-                errno,
-            })?;
+        self.start_engine()?;
         gpu.queues
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |n| {
                 (n < MAX_QUEUES).then_some(n + 1)
             })
             .map_err(|_| none_left.clone())?;
         let handle = self.system.queues.insert(|slot, handle| {
-            Queue::new(
-                handle,
-                slot,
-                agent.0 as usize - 1,
-                memory,
-                request.error_event,
-                request.priority,
-                gpu.profile.compute_units,
-            )
+            let index = agent.0 as usize - 1;
+            let (event, priority) = (request.error_event, request.priority);
+            let units = gpu.profile.compute_units;
+            match parts {
+                Parts::Aql(memory) => AnyQueue::Aql(Box::new(Queue::new(
+                    handle, slot, index, memory, event, priority, units,
+                ))),
+                Parts::Pm4(ring) => AnyQueue::Pm4(Box::new(Pm4Queue::new(
+                    handle, slot, index, ring, event, priority, units,
+                ))),
+            }
         });
         let Some(handle) = handle else {
             gpu.queues.fetch_sub(1, Ordering::AcqRel);
             return Err(none_left);
+        };
+        let descriptor = if kind == QueueKind::Pm4 {
+            // It has none.
+            request.ring
+        } else {
+            request.descriptor
         };
         self.books.lock().pin(
             handle,
@@ -100,7 +194,7 @@ impl Queues for SimBackend {
                 request.ring,
                 request.write_index,
                 request.read_index,
-                request.descriptor,
+                descriptor,
             ],
         );
         Ok(HardwareQueue {
@@ -110,12 +204,12 @@ impl Queues for SimBackend {
     }
 
     fn destroy_queue(&self, queue: QueueHandle) -> Result<(), QueueCreateError> {
-        let gpu = self
+        let (gpu, engine) = self
             .system
             .queues
             .with(queue, |q| {
                 q.abandon();
-                q.gpu
+                (q.gpu(), q.engine())
             })
             .ok_or(QueueCreateError::NoQueue(queue))?;
         // Its work-groups leave at their next turn.
@@ -127,7 +221,13 @@ impl Queues for SimBackend {
             }
         }
         if self.system.queues.remove(queue) {
-            self.system.gpus[gpu].queues.fetch_sub(1, Ordering::AcqRel);
+            let gpu = &self.system.gpus[gpu];
+            match engine {
+                Some(engine) => gpu.engines.give_back(engine),
+                None => {
+                    gpu.queues.fetch_sub(1, Ordering::AcqRel);
+                }
+            }
         }
         self.system.quiesce.wait(self.system.quiesce.advance());
         self.books.lock().unpin(queue);
@@ -141,10 +241,7 @@ impl Queues for SimBackend {
     ) -> Result<(), QueueCreateError> {
         self.system
             .queues
-            .with(queue, |q| {
-                q.active = update.active;
-                q.priority = update.priority;
-            })
+            .with(queue, |q| q.update(update.active, update.priority))
             .ok_or(QueueCreateError::NoQueue(queue))?;
         self.call(queue);
         Ok(())
@@ -160,8 +257,8 @@ impl Queues for SimBackend {
         self.system
             .queues
             .with(queue, |q| {
-                let all = self.system.gpus[q.gpu].profile.compute_units;
-                q.compute_units = chosen.min(all);
+                let all = self.system.gpus[q.gpu()].profile.compute_units;
+                q.set_compute_units(chosen.min(all));
             })
             .ok_or(QueueCreateError::NoQueue(queue))
     }

@@ -7,13 +7,17 @@ use crate::device::{FaultCause, FaultReport, PacketError, QueueCode, System};
 use crate::grid::{self, QueueContext};
 use crate::mem::MemoryFault;
 use crate::sched::{Dispatch, DispatchScratch};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::sync::atomic::{Ordering, fence};
 use rukh_core::backend::{EventId, QueueHandle, QueuePriority};
 use rukh_core::wire::aql::{
-    AmdFormat, BarrierPacket, BarrierValuePacket, Header, KernelDispatchPacket, PACKET_SIZE, Packet,
+    AmdFormat, BarrierPacket, BarrierValuePacket, Header, KernelDispatchPacket, PACKET_SIZE,
+    Packet, Pm4IbPacket,
 };
+use rukh_core::wire::pm4::{Command, Packet as Pm4};
 use rukh_core::wire::queue::QueueProperties;
 use rukh_core::wire::signal::Condition;
 
@@ -68,6 +72,37 @@ impl From<PacketError> for Refusal {
     }
 }
 
+impl From<Pm4Error> for Refusal {
+    fn from(error: Pm4Error) -> Self {
+        match error {
+            Pm4Error::Packet(error) => Self::Packet(error),
+            Pm4Error::Memory(what, fault) => Self::Memory(what, fault),
+        }
+    }
+}
+
+/// Commands that a packet has called.
+struct Commands {
+    buffer: pm4::Buffer,
+    machine: pm4::Machine,
+    command: Vec<u32>,
+}
+
+impl Commands {
+    fn new(packet: &Pm4IbPacket) -> Result<Self, Pm4Error> {
+        let jump = Command::parse(&packet.ib_jump).map(|command| command.packet);
+        let Ok(Pm4::IndirectBuffer(call)) = jump else {
+            let why = "is not a jump to an indirect buffer";
+            return Err(pm4::bad(packet.ib_jump[0], 0, why));
+        };
+        Ok(Self {
+            buffer: pm4::Buffer::new(&call),
+            machine: pm4::Machine::default(),
+            command: Vec::new(),
+        })
+    }
+}
+
 /// One queue.
 pub(crate) struct Queue {
     pub handle: QueueHandle,
@@ -88,16 +123,21 @@ pub(crate) struct Queue {
     snapshot: Option<[u8; PACKET_SIZE]>,
     in_flight: VecDeque<InFlight>,
     scratch: Arc<ScratchSlots>,
+    /// Of the next packet, while they wait.
+    commands: Option<Box<Commands>>,
     /// Something has happened since service began.
     progress: bool,
 }
 
 /// What servicing a queue came to.
+#[derive(Default)]
 pub(crate) struct Served {
     /// Something has happened.
     pub progress: bool,
     /// The queue wants to be looked at again although nobody calls.
     pub look_again: bool,
+    /// The queue's turn is over before its work is.
+    pub again: bool,
 }
 
 impl Queue {
@@ -124,6 +164,7 @@ impl Queue {
             snapshot: None,
             in_flight: VecDeque::new(),
             scratch: Arc::new(ScratchSlots::default()),
+            commands: None,
             progress: false,
         }
     }
@@ -145,6 +186,7 @@ impl Queue {
         Served {
             progress: self.progress,
             look_again,
+            again: false,
         }
     }
 
@@ -363,13 +405,8 @@ impl Queue {
             Packet::BarrierOr(packet) => self.dependencies(system, packet, false)?,
             Packet::BarrierValue(packet) => self.barrier_value(system, packet)?,
             Packet::Pm4Ib(packet) => {
-                let view = &system.gpus[self.gpu].view;
-                let effects = pm4::execute(view, packet).map_err(|error| match error {
-                    Pm4Error::Packet(error) => Refusal::Packet(error),
-                    Pm4Error::Memory(fault) => Refusal::Memory("PM4 commands", fault),
-                })?;
-                if effects.invalidate_code {
-                    system.gpus[self.gpu].invalidate_code();
+                if let Some(step) = self.indirect(system, packet)? {
+                    return Ok(Some(step));
                 }
                 true
             }
@@ -395,6 +432,53 @@ impl Queue {
         };
         if !self.signal(system, index, completion, times) {
             return Ok(Some(Step::Blocked));
+        }
+        Ok(None)
+    }
+
+    /// Executes the commands that a packet calls, or goes on with them: a step if they have to wait.
+    fn indirect(&mut self, system: &System, packet: &Pm4IbPacket) -> Result<Option<Step>, Refusal> {
+        let gpu = &system.gpus[self.gpu];
+        let mut run = match self.commands.take() {
+            Some(run) => run,
+            None => Box::new(Commands::new(packet)?),
+        };
+        let mut budget = pm4::BUDGET;
+        while !run.buffer.is_done() {
+            let cx = pm4::Cx {
+                system,
+                gpu,
+                offset: run.buffer.at,
+                busy: !self.in_flight.is_empty(),
+            };
+            run.buffer.next(&gpu.view, &mut run.command)?;
+            let dwords = run.command.len() as u64;
+            let header = run.command.first().copied().unwrap_or(0);
+            let step = match run.machine.execute(&cx, &run.command, &mut budget)? {
+                pm4::Next::Done => {
+                    run.buffer.at += dwords;
+                    None
+                }
+                pm4::Next::Skip(more) => {
+                    run.buffer.at += dwords + u64::from(more);
+                    None
+                }
+                pm4::Next::Call(call) if call.is_chain() => {
+                    run.buffer = pm4::Buffer::new(&call);
+                    budget = budget.saturating_sub(4096);
+                    None
+                }
+                pm4::Next::Idle => Some(Step::Blocked),
+                pm4::Next::Wait | pm4::Next::More => Some(Step::Poll),
+                pm4::Next::Call(_) | pm4::Next::Dispatch(_) => {
+                    let why = "is not supported in buffers that AQL packets call";
+                    return Err(pm4::bad(header, cx.offset, why).into());
+                }
+            };
+            if let Some(step) = step.or((budget == 0).then_some(Step::Poll)) {
+                self.commands = Some(run);
+                return Ok(Some(step));
+            }
         }
         Ok(None)
     }

@@ -1,6 +1,6 @@
 //! All queues of a system. Slots are never freed, so that a doorbell needs no lock to find one.
 
-use super::queue::Queue;
+use super::any::AnyQueue;
 use crate::device::System;
 use crate::mem::raw;
 use crate::sync::Mutex;
@@ -20,7 +20,7 @@ struct Slot {
     doorbell: AtomicU64,
     /// Somebody has called; whoever holds the queue looks at this after letting go.
     pending: AtomicBool,
-    queue: Mutex<Option<Box<Queue>>>,
+    queue: Mutex<Option<AnyQueue>>,
     /// A doorbell that is plain memory: nobody calls when it is stored to.
     register: AtomicPtr<u8>,
     /// What was found there last.
@@ -132,7 +132,7 @@ impl QueueTable {
     /// Puts a queue in a free slot: `make` is told the slot and the handle.
     pub(crate) fn insert(
         &self,
-        make: impl FnOnce(usize, QueueHandle) -> Queue,
+        make: impl FnOnce(usize, QueueHandle) -> AnyQueue,
     ) -> Option<QueueHandle> {
         for (number, slot) in self.slots.iter().enumerate() {
             if slot.generation.load(Ordering::Relaxed) & 1 != 0 {
@@ -147,7 +147,7 @@ impl QueueTable {
             let handle = QueueHandle(u64::from(generation) << 16 | number as u64);
             slot.doorbell.store(0, Ordering::Relaxed);
             slot.pending.store(false, Ordering::Relaxed);
-            *queue = Some(Box::new(make(number, handle)));
+            *queue = Some(make(number, handle));
             slot.generation.store(generation, Ordering::SeqCst);
             return Some(handle);
         }
@@ -165,11 +165,11 @@ impl QueueTable {
     pub(crate) fn with<T>(
         &self,
         handle: QueueHandle,
-        f: impl FnOnce(&mut Queue) -> T,
+        f: impl FnOnce(&mut AnyQueue) -> T,
     ) -> Option<T> {
         let (number, slot) = self.slot(handle)?;
         let mut queue = slot.queue.lock();
-        let answer = queue.as_mut().filter(|q| q.handle == handle).map(|q| f(q));
+        let answer = queue.as_mut().filter(|q| q.handle() == handle).map(f);
         drop(queue);
         // A worker that found the queue locked has left the call to us.
         if slot.pending.load(Ordering::SeqCst) {
@@ -184,7 +184,7 @@ impl QueueTable {
             return false;
         };
         let mut queue = slot.queue.lock();
-        let found = queue.take_if(|q| q.handle == handle).is_some();
+        let found = queue.take_if(|q| q.handle() == handle).is_some();
         if found {
             slot.generation.fetch_add(1, Ordering::SeqCst);
         }
@@ -292,15 +292,22 @@ impl QueueTable {
                 return progress;
             };
             slot.pending.store(false, Ordering::SeqCst);
+            let mut again = false;
             if let Some(queue) = queue.as_mut() {
                 let doorbell = slot.doorbell.load(Ordering::Relaxed);
                 let served = queue.service(system, doorbell);
                 progress |= served.progress;
+                again = served.again;
                 if served.look_again {
                     self.polling.set(number);
                 }
             }
             drop(queue);
+            if again {
+                // After the others.
+                self.call(number);
+                return progress;
+            }
             if !slot.pending.load(Ordering::SeqCst) {
                 return progress;
             }

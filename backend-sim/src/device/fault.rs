@@ -1,6 +1,7 @@
 //! What went wrong, typed: the codes that hosts are told, and the reports that say more.
 
 use crate::mem::MemoryFault;
+use crate::sdma::SdmaError;
 use alloc::string::String;
 use core::fmt;
 use rukh_core::backend::{AgentId, QueueHandle};
@@ -114,6 +115,30 @@ pub enum PacketError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// An SDMA packet that cannot be executed.
+    #[error("SDMA packet {header:#010x} at {place}: {error}", place = Place(*.indirect, *.offset))]
+    Sdma {
+        /// The packet's first dword; 0 if it cannot be read.
+        header: u32,
+        /// The indirect buffer that it stands in; `None` for the ring, where the report says at which byte.
+        indirect: Option<u64>,
+        /// Where it stands in the indirect buffer, in bytes.
+        offset: u64,
+        /// What is wrong with it.
+        error: SdmaError,
+    },
+}
+
+/// Where a packet stands, in words.
+struct Place(Option<u64>, u64);
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(base) => write!(f, "byte {} of the indirect buffer {base:#x}", self.1),
+            None => f.write_str("the ring"),
+        }
+    }
 }
 
 impl core::error::Error for PacketError {}
@@ -127,7 +152,9 @@ impl PacketError {
             Self::GroupMemory { .. } => QueueCode::InvalidAllocation,
             Self::KernelObject { .. } => QueueCode::InvalidCodeObject,
             Self::Registers { .. } => QueueCode::OutOfRegisters,
-            Self::PacketType { .. } | Self::Condition { .. } => QueueCode::InvalidPacket,
+            Self::PacketType { .. } | Self::Condition { .. } | Self::Sdma { .. } => {
+                QueueCode::InvalidPacket
+            }
             Self::VendorFormat { .. } | Self::Pm4 { .. } => QueueCode::InvalidVendorPacket,
         }
     }
@@ -186,7 +213,7 @@ pub struct FaultReport {
     pub agent: AgentId,
     /// The queue; it executes nothing more.
     pub queue: QueueHandle,
-    /// Index of the packet.
+    /// Index of the packet; of queues without packets of one size its read pointer, in the queue's units.
     pub packet: u64,
     /// Why.
     pub cause: FaultCause,

@@ -1,6 +1,7 @@
 //! The simulated system: what its devices, workers and the backend share.
 
 use super::clock::SimClock;
+use super::engines::Engines;
 use super::events::Events;
 use super::fault::FaultReport;
 use crate::cp::QueueTable;
@@ -25,8 +26,10 @@ pub(crate) struct Gpu {
     pub agent: AgentId,
     pub profile: &'static Profile,
     pub view: MemoryView,
-    /// Queues that exist.
+    /// Compute queues that exist.
     pub queues: AtomicU32,
+    /// Engines that copy.
+    pub engines: Engines,
     code_epoch: AtomicU64,
 }
 
@@ -37,6 +40,7 @@ impl Gpu {
             profile,
             view,
             queues: AtomicU32::new(0),
+            engines: Engines::new(profile),
             code_epoch: AtomicU64::new(0),
         }
     }
@@ -88,7 +92,7 @@ impl ShaderClock for GpuClock<'_> {
 pub(crate) trait Interrupts: Send + Sync {
     /// A device raises an event.
     fn raise(&self, event: EventId);
-    /// A queue has stopped.
+    /// A queue has stopped; after the memory fault, if that is why.
     fn stopped(&self, report: &FaultReport);
     /// A device has met a memory fault.
     fn memory_fault(&self, agent: AgentId, fault: MemoryFaultInfo);
@@ -202,24 +206,25 @@ impl System {
             info.queue = Some(report.queue);
             (report.agent, info)
         });
-        if let Some(interrupts) = &self.interrupts {
-            interrupts.stopped(&report);
-        }
         {
             let mut faults = self.faults.lock();
             if faults.len() == MAX_FAULTS {
                 faults.pop_front();
             }
-            faults.push_back(report);
+            faults.push_back(report.clone());
         }
-        if let Some((agent, info)) = memory {
-            match &self.interrupts {
-                Some(interrupts) => interrupts.memory_fault(agent, info),
-                None => self
-                    .events
-                    .report(EventKind::MemoryFault, EventReport::Memory(agent, info)),
+        let Some(interrupts) = &self.interrupts else {
+            if let Some((agent, info)) = memory {
+                self.events
+                    .report(EventKind::MemoryFault, EventReport::Memory(agent, info));
             }
+            return;
+        };
+        // The memory hub's interrupt comes first: a wave traps once its access has come back.
+        if let Some((agent, info)) = memory {
+            interrupts.memory_fault(agent, info);
         }
+        interrupts.stopped(&report);
     }
 
     pub(crate) fn faults(&self) -> Vec<FaultReport> {

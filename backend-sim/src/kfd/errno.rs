@@ -2,9 +2,11 @@
 
 pub(super) const EPERM: i32 = 1;
 pub(super) const ENOENT: i32 = 2;
+pub(super) const EINTR: i32 = 4;
 pub(super) const EIO: i32 = 5;
 pub(super) const EBADF: i32 = 9;
 pub(super) const ENOMEM: i32 = 12;
+pub(super) const EACCES: i32 = 13;
 pub(super) const EFAULT: i32 = 14;
 pub(super) const EBUSY: i32 = 16;
 pub(super) const ENODEV: i32 = 19;

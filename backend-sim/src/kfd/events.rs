@@ -1,11 +1,14 @@
 //! Events as the driver keeps them: latched while nobody waits, handed to every waiter when somebody does.
 
-use super::errno::{EINVAL, EIO, ENOSPC};
+use super::errno::{EINTR, EINVAL, EIO, ENOSPC};
 use crate::sync::Mutex;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU32, Ordering};
 use rukh_core::kfd::uapi::{EventData, event_type};
-use std::sync::{Condvar, PoisonError};
+use rustix::io::Errno;
+use rustix::thread::futex;
+use rustix::time::Timespec;
 use std::time::{Duration, Instant};
 
 /// Slots of the event page.
@@ -60,7 +63,8 @@ struct State {
 /// All events of the process.
 pub(super) struct EventTable {
     state: Mutex<State>,
-    raised: Condvar,
+    /// Changes whenever something is raised: what waiters sleep on. A futex, since a signal has to end a sleep.
+    raised: AtomicU32,
 }
 
 /// Whether events of this type have a slot, and can be set by the client.
@@ -81,7 +85,7 @@ impl EventTable {
                 waits: BTreeMap::new(),
                 last_wait: 0,
             }),
-            raised: Condvar::new(),
+            raised: AtomicU32::new(0),
         }
     }
 
@@ -124,7 +128,7 @@ impl EventTable {
                 waiter.event = None;
             }
         }
-        self.raised.notify_all();
+        self.wake();
         Ok(())
     }
 
@@ -165,23 +169,36 @@ impl EventTable {
 
     fn notify(&self, state: &State) {
         if !state.waits.is_empty() {
-            self.raised.notify_all();
+            self.wake();
         }
     }
 
-    /// Waits for one or all of the events; gives the result, and fills in what came with them.
-    pub(super) fn wait(&self, list: &mut [EventData], all: bool, ms: u32) -> Result<u32, i32> {
+    /// Has all waiters look again. Called with the lock held.
+    fn wake(&self) {
+        self.raised.fetch_add(1, Ordering::Relaxed);
+        let _ = futex::wake(&self.raised, futex::Flags::PRIVATE, i32::MAX as u32);
+    }
+
+    /// Waits for one or all of the events; gives the result, and fills in what came with them. After a signal, whose handler
+    /// does not have calls restarted, that is EINTR, and `ms` becomes what is left of it. Ages that the client has seen are
+    /// looked at if the interface has `ages`.
+    pub(super) fn wait(
+        &self,
+        list: &mut [EventData],
+        all: bool,
+        ms: &mut u32,
+        ages: bool,
+    ) -> Result<u32, i32> {
         let mut state = self.state.lock();
         if list.iter().any(|d| !state.events.contains_key(&d.event_id)) {
             return Err(EINVAL);
         }
         state.last_wait += 1;
         let wait = state.last_wait;
-        state.begin(wait, list);
-        let deadline = (ms != u32::MAX)
-            .then(|| {
-                Instant::now().checked_add(Duration::from_millis(u64::from(ms.min(LONGEST_MS))))
-            })
+        state.begin(wait, list, ages);
+        let limit = Duration::from_millis(u64::from((*ms).min(LONGEST_MS)));
+        let deadline = (*ms != u32::MAX)
+            .then(|| Instant::now().checked_add(limit))
             .flatten();
         let result = loop {
             match state.check(wait, all) {
@@ -189,24 +206,33 @@ impl EventTable {
                 Ok(true) => break Ok(COMPLETE),
                 Err(errno) => break Err(errno),
             }
-            state = match deadline {
-                None => self
-                    .raised
-                    .wait(state)
-                    .unwrap_or_else(PoisonError::into_inner),
-                Some(deadline) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        break Ok(TIMED_OUT);
-                    }
-                    self.raised
-                        .wait_timeout(state, left)
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .0
-                }
-            };
+            let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                break Ok(TIMED_OUT);
+            }
+            // Read with the lock held: what is raised from here on changes it, and then there is no sleep.
+            let turn = self.raised.load(Ordering::Relaxed);
+            drop(state);
+            let timeout = left.map(|left| Timespec {
+                tv_sec: left.as_secs() as i64,
+                tv_nsec: left.subsec_nanos().into(),
+            });
+            let woken = futex::wait(&self.raised, futex::Flags::PRIVATE, turn, timeout.as_ref());
+            state = self.state.lock();
+            // What was raised meanwhile counts, whatever ended the sleep.
+            if woken == Err(Errno::INTR) && state.check(wait, all) == Ok(false) {
+                break Err(EINTR);
+            }
         };
-        // What a wait that timed out has consumed stays consumed: the driver gives it back after a signal alone.
+        if result == Err(EINTR) {
+            state.give_back(wait);
+            self.notify(&state);
+            if let Some(deadline) = deadline {
+                let left = deadline.saturating_duration_since(Instant::now());
+                *ms = left.as_millis() as u32;
+            }
+        }
+        // What a wait that timed out has consumed stays consumed.
         state.end(wait, list, result == Ok(COMPLETE));
         result
     }
@@ -240,7 +266,7 @@ impl State {
     }
 
     /// Enters a wait with its events, which exist.
-    fn begin(&mut self, wait: u64, list: &[EventData]) {
+    fn begin(&mut self, wait: u64, list: &[EventData], ages: bool) {
         let mut waiters = Vec::with_capacity(list.len());
         for (place, data) in list.iter().enumerate() {
             let Some(event) = self.events.get_mut(&data.event_id) else {
@@ -248,7 +274,7 @@ impl State {
             };
             let mut activated = event.signaled;
             event.signaled &= !event.auto_reset;
-            let aged = event.kind == event_type::SIGNAL && data.data[0] != 0;
+            let aged = ages && event.kind == event_type::SIGNAL && data.data[0] != 0;
             activated |= aged && event.age != data.data[0];
             event.waiters.push((wait, place));
             waiters.push(Waiter {
@@ -277,6 +303,23 @@ impl State {
             }
         }
         Ok(activated == waiters.len())
+    }
+
+    /// Raises again what a wait has consumed that a signal ended: it will be made again.
+    fn give_back(&mut self, wait: u64) {
+        let waiters = self.waits.get(&wait).into_iter().flatten();
+        let consumed = waiters
+            .filter(|waiter| waiter.activated)
+            .filter_map(|w| w.event);
+        for id in consumed.collect::<Vec<u32>>() {
+            let Some(event) = self.events.get_mut(&id) else {
+                continue;
+            };
+            event.waiters.retain(|(other, _)| *other != wait);
+            if event.auto_reset {
+                self.raise(id, None);
+            }
+        }
     }
 
     fn end(&mut self, wait: u64, list: &mut [EventData], complete: bool) {

@@ -6,9 +6,10 @@ use crate::device::{FaultCause, FaultReport, Interrupts, QueueCode};
 use crate::mem::raw;
 use crate::sync::Mutex;
 use alloc::collections::BTreeMap;
-use core::sync::atomic::{Ordering, fence};
+use core::sync::atomic::{AtomicU32, Ordering, fence};
 use rukh_core::backend::{AgentId, EventId, MemoryFaultInfo};
 use rukh_core::kfd::uapi::event_type;
+use std::sync::OnceLock;
 
 /// Where the reasons of a queue's exceptions go, as its context save area's header says.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,10 @@ pub(super) struct Shared {
     exceptions: Mutex<BTreeMap<u64, Exceptions>>,
     /// The driver's ids of the GPUs, by agent number less one.
     gpu_ids: alloc::vec::Vec<u32>,
+    /// Is shown each report first.
+    pub log: OnceLock<fn(&FaultReport)>,
+    /// GPUs, by agent number less one, whose waves trap into a handler of the client's.
+    trap_handlers: AtomicU32,
 }
 
 impl Shared {
@@ -34,7 +39,23 @@ impl Shared {
             events: EventTable::new(),
             exceptions: Mutex::new(BTreeMap::new()),
             gpu_ids,
+            log: OnceLock::new(),
+            trap_handlers: AtomicU32::new(0),
         }
+    }
+
+    /// The client has set a trap handler on a GPU, or taken it away.
+    pub(super) fn set_trap_handler(&self, bit: u32, on: bool) {
+        if on {
+            self.trap_handlers.fetch_or(bit, Ordering::Relaxed);
+        } else {
+            self.trap_handlers.fetch_and(!bit, Ordering::Relaxed);
+        }
+    }
+
+    fn has_trap_handler(&self, agent: AgentId) -> bool {
+        let bit = 1u32.checked_shl(agent.0.wrapping_sub(1)).unwrap_or(0);
+        self.trap_handlers.load(Ordering::Relaxed) & bit != 0
     }
 
     pub(super) fn add_queue(&self, handle: u64, exceptions: Exceptions) {
@@ -65,6 +86,11 @@ const fn reason(code: QueueCode) -> u64 {
     1 << (code - 1)
 }
 
+/// EC_QUEUE_WAVE_MEMORY_VIOLATION. The event of a memory fault names no queue; the driver learns of it from the trap handler,
+/// which the wave runs when its access comes back: AMD's sends the queue's doorbell and this code with s_sendmsg. Handlers are
+/// not executed here; that one is set counts as if it did that.
+const WAVE_MEMORY_VIOLATION: u64 = 1 << 4;
+
 impl Interrupts for Shared {
     fn raise(&self, event: EventId) {
         // An id that is none is ignored, as the driver does.
@@ -72,10 +98,14 @@ impl Interrupts for Shared {
     }
 
     fn stopped(&self, report: &FaultReport) {
+        if let Some(log) = self.log.get() {
+            log(report);
+        }
         let code = match &report.cause {
-            FaultCause::Packet(error) => error.code(),
-            FaultCause::Wave(fault) if fault.memory.is_none() => fault.code,
-            // Comes with an event of its own.
+            FaultCause::Packet(error) => reason(error.code()),
+            FaultCause::Wave(fault) if fault.memory.is_none() => reason(fault.code),
+            FaultCause::Wave(_) if self.has_trap_handler(report.agent) => WAVE_MEMORY_VIOLATION,
+            // An access of the packet processor's own: no wave traps, and the event of the fault is all.
             FaultCause::Wave(_) | FaultCause::Memory { .. } => return,
         };
         let event = {
@@ -90,7 +120,7 @@ impl Interrupts for Shared {
             // SAFETY: the client left the address in the header of a queue that it has not destroyed, which is its
             // promise that the word is there; it is mapped and aligned, and the client reads it as an atomic.
             unsafe {
-                let reasons = raw::load_u64(word) | reason(code);
+                let reasons = raw::load_u64(word) | code;
                 fence(Ordering::Release);
                 raw::store_u64(word, reasons);
             }

@@ -19,9 +19,6 @@ use rukh_core::kfd::uapi::{
 use rustix::time::{ClockId, clock_gettime};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The interface's version.
-const VERSION: (u32, u32) = (1, 17);
-
 /// Most elements of an array that the kernel finds memory for.
 const MOST: u32 = 1 << 16;
 
@@ -126,12 +123,13 @@ impl KfdFace {
             File::Kfd => None,
             File::Render(index) => Some(index),
         };
-        if let Some(gpu) = index {
+        if let Some(index) = index {
+            let now = self.now(index);
             // SAFETY: by the caller's promise.
-            return unsafe { super::drm::ioctl(&self.gpus[gpu], request, argument) };
+            return unsafe { super::drm::ioctl(&self.gpus[index], now, request, argument) };
         }
         let nr = request as u8;
-        if !(0x01..=0x26).contains(&nr) {
+        if !(0x01..=self.interface.last_ioctl()).contains(&nr) {
             return Err(ENOTTY);
         }
         let size = (request >> 16 & 0x3fff) as usize;
@@ -146,7 +144,7 @@ impl KfdFace {
         use Way::{Both, In, Out};
         match nr {
             0x01 => with(argument, Out, |a: &mut GetVersion| {
-                (a.major_version, a.minor_version) = VERSION;
+                (a.major_version, a.minor_version) = self.interface.version();
                 Ok(())
             }),
             0x02 => with(argument, Both, |a: &mut CreateQueue| self.create_queue(a)),
@@ -194,8 +192,10 @@ impl KfdFace {
                 Ok(())
             }),
             0x13 => with(argument, In, |a: &mut SetTrapHandler| {
-                // Waves that trap stop here, without code of the client's.
-                self.gpu(a.gpu_id).map(drop)
+                // Waves that trap stop here, without code of the client's: what it would tell the driver is told.
+                let bit = self.gpu(a.gpu_id)?.bit();
+                self.shared.set_trap_handler(bit, a.tba_addr != 0);
+                Ok(())
             }),
             // SAFETY: by the caller's promise.
             0x14 => with(argument, Both, |a| unsafe { self.apertures_new(a) }),
@@ -215,10 +215,14 @@ impl KfdFace {
                 self.set_cu_mask(a)
             }),
             0x1b => with(argument, Both, |a: &mut GetQueueWaveState| {
-                Err(self.wave_state(a.queue_id))
+                self.wave_state(a)
             }),
             0x1c => with(argument, Both, |_: &mut GetDmabufInfo| Err(EINVAL)),
             0x1d => with(argument, Both, |a: &mut ImportDmabuf| {
+                // The file first, then the GPU; later kernels the other way round.
+                if !self.interface.since(12) && a.dmabuf_fd.cast_signed() < 0 {
+                    return Err(EBADF);
+                }
                 self.gpu(a.gpu_id)?;
                 Err(EOPNOTSUPP)
             }),
@@ -227,8 +231,15 @@ impl KfdFace {
                 self.gpu(a.gpuid)?;
                 Err(EOPNOTSUPP)
             }),
-            // A kernel without shared virtual memory.
-            0x20 => with(argument, Both, |_: &mut Svm| Err(EPERM)),
+            0x20 => {
+                let size = argument.len() as u64;
+                with(argument, Both, |a: &mut Svm| {
+                    // The attributes follow the argument, 8 bytes each, and count for its size.
+                    let needed = size_of::<Svm>() as u64 + u64::from(a.nattr) * 8;
+                    // As a kernel without shared virtual memory.
+                    Err(if size < needed { EINVAL } else { EPERM })
+                })
+            }
             0x21 => with(argument, Both, |a| self.set_xnack(a)),
             0x22 => with(argument, Both, |a: &mut Criu| {
                 Err(if a.op == 0 { ENODEV } else { EINVAL })
@@ -242,6 +253,15 @@ impl KfdFace {
             0x25 => with(argument, Both, |a| self.runtime_enable(a)),
             0x26 => with(argument, Both, |a| self.debug_trap(a)),
             _ => Err(ENOTTY),
+        }
+    }
+
+    fn now(&self, index: usize) -> super::drm::Now {
+        let time = nanoseconds(ClockId::Boottime);
+        super::drm::Now {
+            used: self.process.lock().gpus[index].used,
+            gtt: self.sim.host().memory_bytes,
+            counter: self.sim.system().gpus[index].to_counter(time),
         }
     }
 
@@ -278,7 +298,7 @@ impl KfdFace {
             a.num_of_nodes = self.gpus.len() as u32;
             return Ok(());
         }
-        if self.gpus.is_empty() {
+        if a.num_of_nodes > self.nodes() {
             return Err(EINVAL);
         }
         let list: Vec<_> = self.apertures().take(a.num_of_nodes as usize).collect();
@@ -308,7 +328,10 @@ impl KfdFace {
         // SAFETY: by the caller's promise.
         let mut list: Vec<EventData> = unsafe { read_array(a.events_ptr, a.num_events) }?;
         let all = a.wait_for_all != 0;
-        a.wait_result = self.shared.events.wait(&mut list, all, a.timeout)?;
+        a.wait_result =
+            self.shared
+                .events
+                .wait(&mut list, all, &mut a.timeout, self.interface.since(14))?;
         // SAFETY: as above.
         unsafe { write_array(a.events_ptr, &list) }
     }

@@ -13,7 +13,7 @@ use core::ptr::NonNull;
 use rukh_core::kfd::uapi::{
     AllocFlags, AllocMemoryOfGpu, FreeMemoryOfGpu, MapMemoryToGpu, UnmapMemoryFromGpu,
 };
-use rustix::mm::{MsyncFlags, ProtFlags};
+use rustix::mm::{Advice, MsyncFlags, ProtFlags};
 
 /// Addresses that a process has.
 pub(super) const ADDRESS_LIMIT: u64 = 0x7fff_ffff_f000;
@@ -392,9 +392,17 @@ impl KfdFace {
                 .map_again(&block, 0, bytes as usize, protection, at)
         }
         .map_err(|errno| errno.raw_os_error())?;
-        if let Some(pages) = pages {
-            let start = address.addr().get();
-            process.note_mapping(start, start + bytes as usize, pages);
+        match pages {
+            Some(pages) => {
+                let start = address.addr().get();
+                process.note_mapping(start, start + bytes as usize, pages);
+            }
+            // What `/dev/kfd` maps is not copied to children. One that got it all the same could not do harm with it.
+            None => {
+                let at = address.as_ptr().cast();
+                // SAFETY: mapped just now; this process keeps it.
+                let _ = unsafe { rustix::mm::madvise(at, bytes as usize, Advice::LinuxDontFork) };
+            }
         }
         Ok(address)
     }

@@ -2,10 +2,11 @@
 //!
 //! [`KfdFace`] is a [`KfdPort`]: it opens `/dev/kfd` and the render nodes, answers their ioctls errno for errno, maps what they
 //! map, and shows the topology's files. `KfdBackend<KfdFace>` drives the software GPU as it would drive a real one. Of two
-//! views on a question the kernel's counts (interface 1.17, Linux 6.12).
+//! views on a question the kernel's counts (interface 1.17, Linux 6.12; see [`Interface`] for others).
 //!
 //! In the order in which a client meets them: `topology`, `ioctl` (dispatcher and queries), `memory`, `events`, `queues`;
-//! `interrupts` is the way back.
+//! `interrupts` is the way back. `drm` answers the render nodes. `librukh_kfd.so` (`backend-sim/preload`) puts all of it before
+//! unmodified programs: AMD's own runtime is the harshest witness of this face.
 //!
 //! # What differs from a kernel
 //! - Doorbells are memory, and nobody tells when memory is stored to: workers look. Between dispatches they look at once, then
@@ -13,15 +14,18 @@
 //!   others. A process with a queue and nothing to do was measured at 1.5 % of a processor (two workers, unoptimised), and
 //!   the first packet after a pause starts up to a millisecond late.
 //! - All GPUs share one map of addresses: two buffer objects at one address on different GPUs are refused with EINVAL.
+//! - Queues go on after a memory fault of another one; Linux takes all of a process's queues off a GPU that faulted.
 //! - A user pointer must stay mapped, readable and writable, until it is unmapped from all GPUs. There is no notifier.
-//! - Signals do not interrupt a wait (no EINTR), and a child process inherits nothing useful.
-//! - Refused with errno 524, as kernels refuse what they have not: SDMA and PM4 queues. With EOPNOTSUPP: dmabuf, SMI events,
-//!   debugging. SVM answers EPERM, as a kernel without it. Trap handlers and scratch addresses are taken and not used.
+//! - A signal ends a wait that has a timeout with EINTR even if its handler has calls restarted; clients of the driver make
+//!   such a call again. A child process inherits nothing useful.
+//! - Refused with EOPNOTSUPP: dmabuf, SMI events, debugging, buffers and submissions through DRM. SVM answers EPERM, as a
+//!   kernel without it. Trap handlers and scratch addresses are taken and not used.
 
 mod drm;
 mod errno;
 mod events;
 mod gpu;
+mod interface;
 mod interrupts;
 mod ioctl;
 mod memory;
@@ -34,15 +38,17 @@ mod topology;
 use crate::backend::{Mode, SimBackend, SimConfig};
 use crate::device::FaultReport;
 use crate::mem::{HostMemory, HostMemoryError, OsMemory, PAGE_SIZE};
-use crate::profile::ProfileError;
+use crate::profile::{Profile, ProfileError};
 use crate::sync::Mutex;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ptr::NonNull;
 use errno::{EBADF, EFBIG, EINVAL, EIO, ENOENT};
 use gpu::{DOORBELL_BYTES, FaceGpu};
+pub use interface::Interface;
 use interrupts::Shared;
 use process::{File, Process};
+use rukh_core::backend::GpuInfo;
 use rukh_core::kfd::{KfdFile, KfdPort, Mapping, PortError, Protection};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use thiserror_no_std::Error;
@@ -53,6 +59,9 @@ pub enum FaceError {
     /// The system cannot be simulated.
     #[error("{0}")]
     Profile(ProfileError),
+    /// A version of the interface that the face has not.
+    #[error("the version of the interface is none of 1.11 and 1.17")]
+    Interface,
     /// Devices that progress inside of calls alone: behind a doorbell of plain memory nobody calls.
     #[error("the KFD face needs devices on threads of their own, not step mode")]
     Step,
@@ -63,12 +72,24 @@ pub enum FaceError {
 
 impl core::error::Error for FaceError {}
 
+/// A GPU of the machine, as its files show it.
+#[derive(Clone, Debug)]
+pub struct FaceDevice<'a> {
+    /// Whose figures it has.
+    pub profile: &'static Profile,
+    /// Minor number of its render node.
+    pub render_minor: u32,
+    /// The figures, for this place in the system.
+    pub info: &'a GpuInfo,
+}
+
 /// A machine with simulated GPUs, as one process sees it through `/dev/kfd`.
 pub struct KfdFace {
     sim: SimBackend,
     shared: Arc<Shared>,
     memory: OsMemory,
     gpus: Vec<FaceGpu>,
+    interface: Interface,
     // Taken before the locks of `shared`; never while waiting for an event.
     process: Mutex<Process>,
 }
@@ -106,20 +127,81 @@ impl KfdFace {
             process: Mutex::new(Process::new(gpus.len())),
             memory,
             gpus,
+            interface: Interface::default(),
         })
     }
 
-    /// A machine with the GPUs of a list such as `gfx90a,gfx1100`.
+    /// The same machine with the interface of another kernel.
+    #[must_use]
+    pub fn with_interface(mut self, interface: Interface) -> Self {
+        self.interface = interface;
+        self
+    }
+
+    /// A machine with the GPUs of a list such as `gfx90a,gfx1100`, or with `none`; with `1.11:` or `1.17:` before it, behind that
+    /// version of the interface.
     ///
     /// # Errors
     /// See [`FaceError`].
     pub fn parse(list: &str) -> Result<Self, FaceError> {
-        Self::new(SimConfig::parse(list).map_err(FaceError::Profile)?)
+        let (interface, gpus) = match list.split_once(':') {
+            Some((version, gpus)) => (Interface::parse(version).ok_or(FaceError::Interface)?, gpus),
+            None => (Interface::default(), list),
+        };
+        let config = if gpus == "none" {
+            SimConfig::new(Vec::new())
+        } else {
+            SimConfig::parse(gpus).map_err(FaceError::Profile)?
+        };
+        Ok(Self::new(config)?.with_interface(interface))
     }
 
     /// Reports of queues that stopped, oldest first; the last few. No kernel says as much.
     pub fn last_faults(&self) -> Vec<FaultReport> {
         self.sim.last_faults()
+    }
+
+    /// The GPUs, in the order of their nodes.
+    pub fn devices(&self) -> impl Iterator<Item = FaceDevice<'_>> {
+        self.gpus.iter().map(|gpu| FaceDevice {
+            profile: gpu.profile,
+            render_minor: gpu.render_minor,
+            info: &gpu.info,
+        })
+    }
+
+    /// Instructions that the waves of all GPUs have executed, as [`SimBackend::wave_instructions`] counts them.
+    pub fn wave_instructions(&self) -> u64 {
+        self.sim.wave_instructions()
+    }
+
+    /// Calls `log` with the report of each queue that stops, before the process is told: a kernel's log. It is called from
+    /// devices' threads and must not call the face. False if there is one already.
+    pub fn log_faults(&self, log: fn(&FaultReport)) -> bool {
+        self.shared.log.set(log).is_ok()
+    }
+
+    /// Unmaps a range that the client has, of the face's mappings or of others.
+    ///
+    /// # Safety
+    /// The range is the client's, and nothing uses it any more.
+    ///
+    /// # Errors
+    /// The errno.
+    pub unsafe fn unmap_range(&self, address: NonNull<u8>, size: usize) -> Result<(), i32> {
+        // Held, so that nobody is given the addresses before they are forgotten.
+        let process = &mut *self.process.lock();
+        // SAFETY: by the caller's promise. A failure leaves all mapped.
+        unsafe { rustix::mm::munmap(address.as_ptr().cast(), size) }
+            .map_err(|errno| errno.raw_os_error())?;
+        self.forget_mappings(process, address, size);
+        Ok(())
+    }
+
+    /// The client has mapped something else over a range, so that mappings of the face's are gone.
+    pub fn mapped_over(&self, address: NonNull<u8>, size: usize) {
+        let process = &mut *self.process.lock();
+        self.forget_mappings(process, address, size);
     }
 
     /// What the process has of the driver: files, buffer objects, queues. All 0 when a client has given everything back, but
@@ -225,12 +307,8 @@ unsafe impl KfdPort for KfdFace {
     }
 
     unsafe fn unmap(&self, address: NonNull<u8>, size: usize) {
-        // Held, so that nobody is given the addresses before they are forgotten.
-        let process = &mut *self.process.lock();
         // SAFETY: the caller mapped the range and uses it no more. A failure leaves it mapped.
-        if unsafe { rustix::mm::munmap(address.as_ptr().cast(), size) }.is_ok() {
-            self.forget_mappings(process, address, size);
-        }
+        let _ = unsafe { self.unmap_range(address, size) };
     }
 
     unsafe fn wipe_on_fork(&self, address: NonNull<u8>, size: usize) -> Result<(), PortError> {

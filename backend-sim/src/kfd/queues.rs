@@ -15,25 +15,29 @@ use rukh_core::backend::{
     QueueCreateError, QueueHandle, QueueKind, QueuePriority, QueueRequest, QueueUpdate, Queues,
 };
 use rukh_core::kfd::uapi::{
-    AllocFlags, AllocQueueGws, ContextSaveAreaHeader, CreateQueue, DestroyQueue, SetCuMask,
-    UpdateQueue, queue_type,
+    AllocFlags, AllocQueueGws, ContextSaveAreaHeader, CreateQueue, DestroyQueue, GetQueueWaveState,
+    SetCuMask, UpdateQueue, queue_type,
 };
 use rukh_core::wire::queue::AmdQueue;
 use zerocopy::FromBytes;
 
 /// Queues of a process.
 const MAX_QUEUES: u32 = 1024;
+/// Bits of a mask of compute units, at most: more are not looked at.
+const MAX_CU_MASK: u32 = 1024;
 
 /// A queue.
 #[derive(Debug)]
 pub(super) struct FaceQueue {
     /// The device's name of it.
     handle: QueueHandle,
+    kind: QueueKind,
     /// Index of its GPU.
     gpu: usize,
     /// Handles of the buffer objects that it needs.
     objects: Vec<u64>,
     doorbell: usize,
+    active: bool,
 }
 
 /// Whether an address can be one of the process's.
@@ -80,32 +84,32 @@ impl KfdFace {
         if !addresses.into_iter().all(accessible) {
             return Err(EFAULT);
         }
-        let sdma = match a.queue_type {
-            queue_type::COMPUTE_AQL => false,
-            queue_type::COMPUTE
-            | queue_type::SDMA
-            | queue_type::SDMA_XGMI
-            | queue_type::SDMA_BY_ENG_ID => true,
+        let kind = match a.queue_type {
+            queue_type::COMPUTE => QueueKind::Pm4,
+            queue_type::COMPUTE_AQL => QueueKind::Compute,
+            queue_type::SDMA => QueueKind::Sdma,
+            queue_type::SDMA_XGMI => QueueKind::SdmaXgmi,
+            queue_type::SDMA_BY_ENG_ID => QueueKind::SdmaEngine(a.sdma_engine_id),
             _ => return Err(ENOTSUPP),
         };
         let gpu = self.gpu(a.gpu_id)?;
-        if sdma {
-            // Queues of SDMA and of PM4 packets are not simulated.
-            return Err(ENOTSUPP);
+        let engines = gpu.info.sdma_engines + gpu.info.sdma_xgmi_engines;
+        if matches!(kind, QueueKind::SdmaEngine(engine) if engine >= engines) {
+            return Err(EINVAL);
         }
         let index = Self::index(gpu);
         let process = &mut *self.process.lock();
         if process.gpus[index].render.is_none() {
             return Err(ENODEV);
         }
-        let objects = buffers(process, gpu, a)?;
+        let objects = buffers(process, gpu, kind, a, self.interface.since(17))?;
         let id = (0..MAX_QUEUES)
             .find(|id| !process.queues.contains_key(id))
             .ok_or(ENOSPC)?;
         let on = &mut process.gpus[index];
         on.doorbells.resize(DOORBELL_BYTES as usize / 8, false);
         let doorbell = on.doorbells.iter().position(|taken| !taken).ok_or(ENOSPC)?;
-        let handle = self.start(gpu, a, doorbell)?;
+        let handle = self.start(gpu, kind, a, doorbell)?;
         on.doorbells[doorbell] = true;
         for object in &objects {
             if let Some(object) = process.objects.get_mut(object) {
@@ -116,9 +120,13 @@ impl KfdFace {
             id,
             FaceQueue {
                 handle,
+                kind,
                 gpu: index,
                 objects,
                 doorbell,
+                active: a.queue_percentage & 0xff != 0
+                    && a.ring_base_address != 0
+                    && a.ring_size != 0,
             },
         );
         a.queue_id = id;
@@ -128,15 +136,23 @@ impl KfdFace {
     }
 
     /// Has the device execute the queue.
-    fn start(&self, gpu: &FaceGpu, a: &CreateQueue, doorbell: usize) -> Result<QueueHandle, i32> {
-        let exceptions = exceptions(a);
+    fn start(
+        &self,
+        gpu: &FaceGpu,
+        kind: QueueKind,
+        a: &CreateQueue,
+        doorbell: usize,
+    ) -> Result<QueueHandle, i32> {
         // The packet processor finds the structure from the address of its index.
-        let descriptor = a
-            .write_pointer_address
-            .wrapping_sub(offset_of!(AmdQueue, write_dispatch_id) as u64);
+        let descriptor = match kind {
+            QueueKind::Compute => a
+                .write_pointer_address
+                .wrapping_sub(offset_of!(AmdQueue, write_dispatch_id) as u64),
+            _ => 0,
+        };
         let request = QueueRequest {
             agent: gpu.agent,
-            kind: QueueKind::Compute,
+            kind,
             ring: a.ring_base_address,
             ring_bytes: u64::from(a.ring_size),
             write_index: a.write_pointer_address,
@@ -146,9 +162,22 @@ impl KfdFace {
             // Raised by `Shared::stopped`, after it has left the reason.
             error_event: None,
         };
-        let queue = self.sim.create_queue(&request).map_err(|e| errno(&e))?;
+        let queue = self
+            .sim
+            .create_queue(&request)
+            .map_err(|error| match error {
+                // All queues of the engines are taken, or there are no engines of the kind.
+                QueueCreateError::NoneLeft { .. } | QueueCreateError::NoSuchKind { .. }
+                    if !is_compute(kind) =>
+                {
+                    ENOMEM
+                }
+                error => errno(&error),
+            })?;
         let handle = queue.handle;
-        self.shared.add_queue(handle.0, exceptions);
+        if is_compute(kind) {
+            self.shared.add_queue(handle.0, exceptions(a));
+        }
         let register = gpu.doorbells.host.as_ptr().wrapping_add(doorbell * 8);
         let system = self.sim.system();
         // SAFETY: the doorbells are mapped until the devices have stopped, and this one is within them.
@@ -158,7 +187,7 @@ impl KfdFace {
         };
         // Workers that sleep for good would not look.
         system.parking.wake(u64::MAX);
-        if a.queue_percentage & 0xff == 0 {
+        if a.queue_percentage & 0xff == 0 || a.ring_base_address == 0 {
             let update = QueueUpdate {
                 active: false,
                 priority: request.priority,
@@ -198,12 +227,13 @@ impl KfdFace {
             a.ring_base_address,
             a.ring_size,
         )?;
-        let process = self.process.lock();
-        let queue = process.queues.get(&a.queue_id).ok_or(EFAULT)?;
+        let process = &mut *self.process.lock();
+        let queue = process.queues.get_mut(&a.queue_id).ok_or(EFAULT)?;
         let update = QueueUpdate {
             active: a.queue_percentage & 0xff != 0 && a.ring_base_address != 0 && a.ring_size != 0,
             priority: priority(a.queue_priority),
         };
+        queue.active = update.active;
         self.sim
             .update_queue(queue.handle, &update)
             .map_err(|e| errno(&e))
@@ -215,10 +245,21 @@ impl KfdFace {
         if a.num_cu_mask == 0 || !a.num_cu_mask.is_multiple_of(32) {
             return Err(EINVAL);
         }
+        let words = a.num_cu_mask.min(MAX_CU_MASK) / 32;
         // SAFETY: by the caller's promise.
-        let mask: Vec<u32> = unsafe { read_array(a.cu_mask_ptr, a.num_cu_mask / 32) }?;
+        let mask: Vec<u32> = unsafe { read_array(a.cu_mask_ptr, words) }?;
         let process = self.process.lock();
         let queue = process.queues.get(&a.queue_id).ok_or(EFAULT)?;
+        let gpu = &self.gpus[queue.gpu];
+        // Two compute units of a work-group processor go together.
+        let halved = |word: &u32| (word ^ word >> 1) & 0x5555_5555 != 0;
+        if gpu.profile.arch.is_gfx10_plus() && mask.iter().any(halved) {
+            return Err(EINVAL);
+        }
+        if !is_compute(queue.kind) {
+            // Kept, and of no consequence.
+            return Ok(());
+        }
         self.sim
             .set_cu_mask(queue.handle, &mask)
             .map_err(|e| errno(&e))
@@ -229,26 +270,41 @@ impl KfdFace {
         let process = &mut *self.process.lock();
         let gpu = process.queues.get(&a.queue_id).ok_or(EINVAL)?.gpu;
         let on = &mut process.gpus[gpu];
-        match on.gws {
-            Some(queue) if queue != a.queue_id => return Err(EBUSY),
-            _ => on.gws = (a.num_gws != 0).then_some(a.queue_id),
+        match (on.gws, a.num_gws) {
+            (Some(_), 1..) => return Err(EBUSY),
+            (None, 0) => return Err(EINVAL),
+            (_, num) => on.gws = (num != 0).then_some(a.queue_id),
         }
         a.first_gws = 0;
         Ok(())
     }
 
-    /// The driver answers for queues that were evicted and saved; none is.
-    pub(super) fn wave_state(&self, queue: u32) -> i32 {
-        if self.process.lock().queues.contains_key(&queue) {
-            EINVAL
-        } else {
-            EFAULT
+    /// The state of the waves of a compute queue that is not active: none is left on the device, and none was saved.
+    pub(super) fn wave_state(&self, a: &mut GetQueueWaveState) -> Result<(), i32> {
+        let process = self.process.lock();
+        let queue = process.queues.get(&a.queue_id).ok_or(EFAULT)?;
+        if !is_compute(queue.kind) || queue.active {
+            return Err(EINVAL);
         }
+        a.ctl_stack_used_size = 0;
+        a.save_area_used_size = 0;
+        Ok(())
     }
 }
 
-/// The buffers of a queue, each of which has to be one mapping.
-fn buffers(process: &mut Process, gpu: &FaceGpu, a: &CreateQueue) -> Result<Vec<u64>, i32> {
+const fn is_compute(kind: QueueKind) -> bool {
+    matches!(kind, QueueKind::Compute | QueueKind::Pm4)
+}
+
+/// The buffers of a queue, each of which has to be one mapping. Whether those that waves are saved to have the right sizes
+/// is checked by kernels since 6.12.
+fn buffers(
+    process: &mut Process,
+    gpu: &FaceGpu,
+    kind: QueueKind,
+    a: &CreateQueue,
+    check_sizes: bool,
+) -> Result<Vec<u64>, i32> {
     let mut found = Vec::new();
     let mut want = |address: u64, size: u64, kernel_pages: bool| {
         let (handle, object) = process.mapped_at(gpu.bit(), address).ok_or(EINVAL)?;
@@ -265,12 +321,20 @@ fn buffers(process: &mut Process, gpu: &FaceGpu, a: &CreateQueue) -> Result<Vec<
     want(page(a.write_pointer_address), PAGE_SIZE, gpu.has_mes())?;
     want(page(a.read_pointer_address), PAGE_SIZE, false)?;
     want(a.ring_base_address, u64::from(a.ring_size), false)?;
+    if !is_compute(kind) || !check_sizes {
+        return Ok(found);
+    }
     let sizes = gpu.sizes;
     if a.eop_buffer_address != 0 {
-        if a.eop_buffer_size != sizes.end_of_pipe {
+        // Where AQL queues need none, PM4 queues have the usual one.
+        let bytes = match kind {
+            QueueKind::Pm4 => sizes.end_of_pipe.max(PAGE_SIZE),
+            _ => sizes.end_of_pipe,
+        };
+        if a.eop_buffer_size != bytes {
             return Err(EINVAL);
         }
-        want(a.eop_buffer_address, sizes.end_of_pipe, false)?;
+        want(a.eop_buffer_address, bytes, false)?;
     }
     if u64::from(a.ctl_stack_size) != sizes.control_stack
         || u64::from(a.ctx_save_restore_size) != sizes.save_area
@@ -301,6 +365,7 @@ fn exceptions(a: &CreateQueue) -> Exceptions {
 fn errno(error: &QueueCreateError) -> i32 {
     match error {
         QueueCreateError::NoneLeft { .. } => ENOSPC,
+        QueueCreateError::NotSupported(_) => ENOTSUPP,
         QueueCreateError::Os { errno, .. } if *errno != 0 => *errno,
         QueueCreateError::Os { .. } => ENOMEM,
         _ => EINVAL,

@@ -71,7 +71,8 @@ impl KfdFace {
         })
     }
 
-    fn nodes(&self) -> u32 {
+    /// Nodes, the processor's among them.
+    pub(super) fn nodes(&self) -> u32 {
         1 + self.gpus.len() as u32
     }
 
@@ -258,7 +259,10 @@ impl KfdFace {
             ("hive_id", info.hive_id),
             ("num_sdma_engines", info.sdma_engines.into()),
             ("num_sdma_xgmi_engines", info.sdma_xgmi_engines.into()),
-            ("num_sdma_queues_per_engine", 8),
+            (
+                "num_sdma_queues_per_engine",
+                profile.sdma_queues_per_engine().into(),
+            ),
             ("num_cp_queues", 24),
             ("max_engine_clk_fcompute", info.max_clock_mhz.into()),
             ("local_mem_size", 0),

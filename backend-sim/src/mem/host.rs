@@ -65,6 +65,22 @@ pub unsafe trait HostMemory: Send + Sync {
     /// The block came from [`Self::allocate`] of `self` with this `align` and nothing touches it any
     /// more.
     unsafe fn release(&self, block: Block, align: u64);
+
+    /// Addresses for `size` bytes (whole pages) at which nothing is mapped, or `None` if there is no saying
+    /// what they are used for. Registered host memory gets its address on the devices there, another one
+    /// than on the host, as hardware gives it: HIP counts on the difference.
+    fn reserve(&self, size: u64) -> Option<u64> {
+        let _ = size;
+        None
+    }
+
+    /// Gives addresses back.
+    ///
+    /// # Safety
+    /// They came from [`Self::reserve`] of `self` with this size.
+    unsafe fn unreserve(&self, base: u64, size: u64) {
+        let _ = (base, size);
+    }
 }
 
 /// Host memory from the global allocator: for systems without an operating system's.

@@ -4,6 +4,7 @@
 use super::PAGE_SIZE;
 use super::host::{Block, HostMemory, HostMemoryError};
 use crate::sync::Mutex;
+use alloc::vec::Vec;
 use core::ptr::NonNull;
 use rustix::fd::OwnedFd;
 use rustix::fs::{FallocateFlags, MemfdFlags};
@@ -15,6 +16,15 @@ use std::collections::BTreeMap;
 /// wave's worth of vectors must still hit.
 const GUARD: usize = 64 << 10;
 
+/// Blocks of this size and more are aligned to it, in bytes: what one entry of the address map's middle level covers.
+const LARGE: u64 = 16 << 20;
+
+/// Blocks that were released and stay mapped, empty, for the next one of their size: most programs allocate the
+/// same sizes over and over, and mapping costs more than emptying.
+const KEPT_BLOCKS: usize = 32;
+/// Bytes of address space that such blocks may take.
+const KEPT_BYTES: u64 = 1 << 30;
+
 /// Free ranges of the file.
 #[derive(Default, Debug)]
 struct File {
@@ -22,6 +32,8 @@ struct File {
     end: u64,
     /// Start to size. Never touching: neighbours are merged.
     free: BTreeMap<u64, u64>,
+    kept: Vec<Block>,
+    kept_bytes: u64,
 }
 
 /// Host memory from the operating system.
@@ -34,6 +46,16 @@ impl OsMemory {
     /// A source that has opened nothing yet.
     pub fn new() -> Self {
         Self::default()
+    }
+}
+
+impl Drop for OsMemory {
+    fn drop(&mut self) {
+        for block in self.file.lock().kept.drain(..) {
+            let start = block.host.as_ptr().wrapping_sub(GUARD);
+            // SAFETY: a released block's mapping and its two guards, which nothing else knows of.
+            let _ = unsafe { rustix::mm::munmap(start.cast(), block.size as usize + 2 * GUARD) };
+        }
     }
 }
 
@@ -78,13 +100,36 @@ impl File {
         Ok(start)
     }
 
-    fn give_back(&mut self, start: u64, size: u64) {
-        let Some(fd) = &self.fd else { return };
+    /// Gives the pages of a range back, so that it reads as zero; false if the bytes may still be there.
+    fn empty(&self, start: u64, size: u64) -> bool {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        if rustix::fs::fallocate(fd, flags, start, size).is_err() {
-            // The bytes may still be there: never hand them out again.
-            return;
+        self.fd
+            .as_ref()
+            .is_some_and(|fd| rustix::fs::fallocate(fd, flags, start, size).is_ok())
+    }
+
+    /// A block that is mapped and empty.
+    fn reuse(&mut self, size: u64, align: u64) -> Option<Block> {
+        let at = self.kept.iter().rposition(|block| {
+            block.size == size && (block.host.addr().get() as u64).is_multiple_of(align)
+        })?;
+        self.kept_bytes -= size;
+        Some(self.kept.swap_remove(at))
+    }
+
+    /// Keeps an empty block mapped, if there is room.
+    fn keep(&mut self, block: Block) -> bool {
+        let room = self.kept.len() < KEPT_BLOCKS
+            && self.kept_bytes.saturating_add(block.size) <= KEPT_BYTES;
+        if room {
+            self.kept_bytes += block.size;
+            self.kept.push(block);
         }
+        room
+    }
+
+    /// Takes an empty range back.
+    fn give_back(&mut self, start: u64, size: u64) {
         let (mut start, mut size) = (start, size);
         if let Some((before, free)) = self.free.range(..start).next_back() {
             let (before, free) = (*before, *free);
@@ -149,6 +194,12 @@ impl OsMemory {
 unsafe impl HostMemory for OsMemory {
     fn allocate(&self, size: u64, align: u64) -> Result<Block, HostMemoryError> {
         let exhausted = HostMemoryError::Exhausted { size };
+        // The address map takes such a block by few entries instead of one for each page.
+        let align = if size >= LARGE {
+            align.max(LARGE)
+        } else {
+            align
+        };
         let slack = if align > PAGE_SIZE { align } else { 0 };
         let span = usize::try_from(size)
             .ok()
@@ -156,6 +207,9 @@ unsafe impl HostMemory for OsMemory {
             .and_then(|n| n.checked_add(usize::try_from(slack).ok()?))
             .ok_or(exhausted)?;
         let mut file = self.file.lock();
+        if let Some(block) = file.reuse(size, align) {
+            return Ok(block);
+        }
         let start = file.take(size)?;
         let mapped = (|| {
             // SAFETY: a new mapping at an address of the kernel's choice touches nothing of ours.
@@ -221,10 +275,38 @@ unsafe impl HostMemory for OsMemory {
     }
 
     unsafe fn release(&self, block: Block, _align: u64) {
+        let mut file = self.file.lock();
+        // Bytes that may still be there are never handed out again.
+        let empty = file.empty(block.token, block.size);
+        if empty && file.keep(block) {
+            return;
+        }
         let start = block.host.as_ptr().wrapping_sub(GUARD);
         // SAFETY: the caller gives back a block of `allocate`: the mapping and its two guards are
         // ours and nothing touches them any more.
         let _ = unsafe { rustix::mm::munmap(start.cast(), block.size as usize + 2 * GUARD) };
-        self.file.lock().give_back(block.token, block.size);
+        if empty {
+            file.give_back(block.token, block.size);
+        }
+    }
+
+    fn reserve(&self, size: u64) -> Option<u64> {
+        let span = usize::try_from(size).ok()?.checked_add(2 * GUARD)?;
+        // SAFETY: a new mapping at an address of the kernel's choice touches nothing of ours.
+        let reserved = unsafe {
+            rustix::mm::mmap_anonymous(
+                core::ptr::null_mut(),
+                span,
+                ProtFlags::empty(),
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        };
+        Some((reserved.ok()?.addr() + GUARD) as u64)
+    }
+
+    unsafe fn unreserve(&self, base: u64, size: u64) {
+        let start = core::ptr::without_provenance_mut::<u8>(base as usize).wrapping_sub(GUARD);
+        // SAFETY: by the caller's promise a reservation of `reserve`, which nothing was mapped into.
+        let _ = unsafe { rustix::mm::munmap(start.cast(), size as usize + 2 * GUARD) };
     }
 }

@@ -13,6 +13,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use rukh_core::backend::{CacheInfo, GpuInfo, Name};
 use rukh_core::isa::Processor;
+use rukh_core::wire::sdma::Generation;
 use thiserror_no_std::Error;
 
 /// A GPU that can be simulated.
@@ -60,6 +61,8 @@ pub struct Profile {
     pub family_id: u32,
     /// ASIC revision.
     pub revision: u32,
+    /// Revision in the PCI configuration space: with the device id it tells products apart.
+    pub pci_revision: u32,
     /// SDMA engines for host transfers.
     pub sdma_engines: u32,
     /// SDMA engines for XGMI.
@@ -106,6 +109,24 @@ impl Profile {
     /// Wave slots of a compute unit.
     pub const fn waves_per_cu(&self) -> u32 {
         self.waves_per_simd * self.simds_per_cu
+    }
+
+    /// The generation of its SDMA engines.
+    pub fn sdma_generation(&self) -> Generation {
+        let processor = self.processor();
+        // All profiles are of GFX9 or later, which a test holds them to.
+        processor
+            .and_then(Generation::of_processor)
+            .unwrap_or(Generation::V4)
+    }
+
+    /// Queues of each SDMA engine that processes have: what the driver's table says, less those that it keeps.
+    pub fn sdma_queues_per_engine(&self) -> u32 {
+        match self.sdma_generation() {
+            Generation::V4 if self.name == "gfx900" => 2,
+            Generation::V6 | Generation::V7 => 6,
+            _ => 8,
+        }
     }
 
     /// Facts for the topology of the `index`-th GPU of a system.
@@ -237,6 +258,7 @@ mod tests {
             let processor = profile.processor().expect(profile.name);
             assert_eq!(processor.name, profile.arch.name());
             assert_eq!(processor.waves.native(), profile.wavefront_size);
+            assert!(Generation::of_processor(processor).is_some());
             let isa = profile.gpu_info(0).isa;
             let isa = isa.strip_prefix("amdgcn-amd-amdhsa--").expect("a triple");
             assert!(rukh_core::isa::Isa::from_target_id(isa).is_ok(), "{isa}");

@@ -1,7 +1,8 @@
 //! The ABI: what C clients and this library agree on, bit by bit.
 //!
 //! Everything here is checked against Debian's HSA headers by a compiled probe
-//! (`probe.rs`): every structure's size and offsets, every constant's value.
+//! (`probe.rs`): every structure's size and offsets, every constant's value; and by another one (`prototypes.rs`):
+//! every export's parameters, and the order of the API tables.
 //!
 //! Enumerations arrive as plain 32-bit numbers, since a C client may pass any; [`c_enum`] makes
 //! the Rust type, its total parser and the list of C names that the probe checks.
@@ -12,6 +13,8 @@ mod enums;
 mod handles;
 #[cfg(test)]
 mod probe;
+#[cfg(test)]
+mod prototypes;
 mod status;
 mod structs;
 

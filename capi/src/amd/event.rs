@@ -1,8 +1,10 @@
 //! System events: memory faults and hardware exceptions; logging.
 
 use crate::abi::{MemoryFaultDetails, Opaque, Status, SystemEvent, SystemEventCallback};
+use crate::arg::In;
 use crate::diag;
-use crate::entry::{entry, not_yet};
+use crate::entry::entry;
+use crate::environment;
 use crate::runtime::{ClientPointer, State};
 use core::ffi::c_void;
 use rukh_core::backend::{AgentId, MemoryFaultInfo};
@@ -48,10 +50,12 @@ fn memory_fault(state: &State, agent: AgentId, fault: &MemoryFaultInfo) -> bool 
         .agents()
         .get(agent.0 as usize)
         .map_or("", |agent| agent.info.name.as_str());
-    diag::say(format_args!(
-        "memory fault by agent {} ({name}) at {:#x}: {text}",
-        agent.0, fault.address
-    ));
+    if environment::flag("HSA_ENABLE_VM_FAULT_MESSAGE", true) {
+        diag::say(format_args!(
+            "memory fault by agent {} ({name}) at {:#x}: {text}",
+            agent.0, fault.address
+        ));
+    }
     let event = SystemEvent {
         event_type: MEMORY_FAULT_EVENT,
         memory_fault: MemoryFaultDetails {
@@ -108,8 +112,12 @@ entry! {
         handlers.push((Some(callback), ClientPointer(data)));
         Ok(())
     }
-}
 
-not_yet! {
-    fn hsa_amd_enable_logging(flags: *mut u8, file: *mut Opaque) -> NOT_SUPPORTED;
+    /// `hsa_amd_enable_logging`: what this library says goes to a file of the client's too, if any of the eight
+    /// bytes of flags is set; null is standard error alone.
+    fn hsa_amd_enable_logging(_state; flags: In<[u8; 8]>, file: *mut Opaque) {
+        let wanted = flags.required()?.iter().any(|byte| *byte != 0);
+        diag::also_to(if wanted { file.cast() } else { core::ptr::null_mut() });
+        Ok(())
+    }
 }

@@ -2,6 +2,7 @@
 
 pub mod copy;
 pub mod event;
+pub mod intercept;
 pub mod ipc;
 pub mod memory;
 pub mod pcs;

@@ -2,7 +2,7 @@
 
 use crate::abi::{Agent, QueueInfo, QueuePriority, Status};
 use crate::arg::{In, Out, Value};
-use crate::entry::{entry, not_yet};
+use crate::entry::entry;
 use crate::queue_index::QueuePtr;
 use rukh_core::backend::{AgentKind, QueuePriority as CorePriority};
 
@@ -24,8 +24,40 @@ entry! {
         if !num_cu_mask_count.is_multiple_of(32) {
             return Err(Status::INVALID_ARGUMENT);
         }
-        let mask = cu_mask.list(num_cu_mask_count as usize / 32)?;
-        Ok(queue.device()?.set_cu_mask(&mask)?)
+        let wanted = cu_mask.list(num_cu_mask_count as usize / 32)?;
+        let device = queue.device()?;
+        let agent = device.agent();
+        let (mask, reduced) = state.devices.clip(agent.0, &wanted);
+        device.set_cu_mask(&mask)?;
+        match reduced {
+            true => Err(Status::CU_MASK_REDUCED),
+            false => Ok(()),
+        }
+    }
+
+    /// `hsa_amd_queue_cu_get_mask`: the compute units that a queue may use; those that there are not are 0.
+    fn hsa_amd_queue_cu_get_mask(state; queue: QueuePtr, num_cu_mask_count: u32, cu_mask: Out<u32>) {
+        let queue = state.queues.get(queue)?;
+        if num_cu_mask_count == 0 || !num_cu_mask_count.is_multiple_of(32) {
+            return Err(Status::INVALID_ARGUMENT);
+        }
+        let place = cu_mask.required()?;
+        let device = queue.device()?;
+        let agent = state.agents().get(device.agent().0 as usize);
+        let units = agent.and_then(|agent| agent.gpu()).map_or(0, |gpu| gpu.compute_units);
+        let mask = device.cu_mask();
+        for word in 0..num_cu_mask_count / 32 {
+            let there = match units.saturating_sub(word * 32) {
+                left @ 0..32 => (1u32 << left) - 1,
+                _ => u32::MAX,
+            };
+            let chosen = match &mask {
+                Some(mask) => mask.get(word as usize).copied().unwrap_or(0),
+                None => u32::MAX,
+            };
+            place.put_at(word as usize, chosen & there);
+        }
+        Ok(())
     }
 
     /// `hsa_amd_queue_get_info`: the agent of a queue.
@@ -43,6 +75,14 @@ entry! {
         let queue = state.queues.get(queue)?;
         queue.device()?.set_profiling(enable != 0);
         Ok(())
+    }
+
+    /// `hsa_amd_agent_set_async_scratch_limit`: no agent gives scratch back while kernels run, and
+    /// `HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX` says so.
+    fn hsa_amd_agent_set_async_scratch_limit(state; agent: Agent, threshold: usize) {
+        let _ = threshold;
+        require_gpu(state.agent(agent)?)?;
+        Err(Status::NOT_SUPPORTED)
     }
 
     /// `hsa_amd_coherency_get_type`: memory of agents is coherent by pool, not by a switch.
@@ -67,9 +107,4 @@ fn require_gpu(agent: &rukh_core::runtime::Agent) -> crate::entry::Result {
         AgentKind::Gpu(_) => Ok(()),
         AgentKind::Cpu { .. } => Err(Status::INVALID_AGENT),
     }
-}
-
-not_yet! {
-    fn hsa_amd_queue_cu_get_mask(queue: QueuePtr, num_cu_mask_count: u32, cu_mask: Out<u32>) -> ERROR;
-    fn hsa_amd_agent_set_async_scratch_limit(agent: Agent, threshold: usize) -> NOT_SUPPORTED;
 }

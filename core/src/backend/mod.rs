@@ -19,6 +19,7 @@
 //! traits around one and shows every call to a [`Hook`], such as [`Trace`] or [`FaultInjector`].
 
 mod clock;
+mod dma;
 mod events;
 mod fault;
 #[cfg(feature = "alloc")]
@@ -33,6 +34,7 @@ mod trace;
 mod wrap;
 
 pub use clock::{Clock, ClockCounters};
+pub use dma::{Dma, DmaCompletion, DmaError, DmaRequest, DmaWork};
 pub use events::{
     EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareEvent,
     MemoryFaultInfo, Timeout, WaitMode,
@@ -42,7 +44,10 @@ pub use lock::{Lock, LockGuard};
 pub use memory::{
     Allocation, BankId, Memory, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest,
 };
-pub use optional::{Debug, Dma, Ipc, NotSupported, Profiling, Svm, VirtualMemory};
+pub use optional::{
+    Debug, Ipc, NotSupported, Profiling, Svm, SvmAccess, SvmAttribute, SvmError, SvmFlags,
+    SvmLocation, VirtualMemory,
+};
 #[cfg(feature = "std")]
 pub use park::StdPark;
 pub use park::{Park, SpinPark};
@@ -62,7 +67,9 @@ crate::impl_error!(
     MemoryError,
     QueueCreateError,
     EventError,
-    NotSupported
+    NotSupported,
+    DmaError,
+    SvmError
 );
 
 /// Everything that the runtime asks of a backend.

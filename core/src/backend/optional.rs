@@ -4,7 +4,7 @@
 //! The parts that no backend offers yet have no methods: they are here so that a backend
 //! written today is complete tomorrow.
 
-use super::memory::MemoryHandle;
+use super::memory::{Allocation, MemoryError, MemoryHandle};
 use super::topology::AgentId;
 use thiserror_no_std::Error;
 
@@ -12,27 +12,6 @@ use thiserror_no_std::Error;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("this backend does not support {0}")]
 pub struct NotSupported(pub &'static str);
-
-/// Copies by engines of the device, outside of queues.
-pub trait Dma {
-    /// Copies between device addresses and returns when the bytes are there.
-    ///
-    /// # Safety
-    /// Both ranges are mapped, and nothing else writes them meanwhile.
-    ///
-    /// # Errors
-    /// [`NotSupported`]: the runtime then copies through host mappings or a queue.
-    unsafe fn copy(
-        &self,
-        agent: AgentId,
-        to: u64,
-        from: u64,
-        bytes: u64,
-    ) -> Result<(), NotSupported> {
-        let _ = (agent, to, from, bytes);
-        Err(NotSupported("copies by DMA engines outside of queues"))
-    }
-}
 
 /// Sharing memory with other processes.
 pub trait Ipc {
@@ -44,10 +23,130 @@ pub trait Ipc {
         let _ = handle;
         Err(NotSupported("dmabuf export"))
     }
+
+    /// The memory behind a dmabuf, mapped to an agent; [`Memory::free`](super::Memory::free) gives it back. The
+    /// descriptor stays the caller's.
+    ///
+    /// # Errors
+    /// See [`MemoryError`].
+    fn import_dmabuf(&self, agent: AgentId, descriptor: i32) -> Result<Allocation, MemoryError> {
+        let _ = (agent, descriptor);
+        Err(MemoryError::NotSupported("dmabuf import"))
+    }
 }
 
-/// Shared virtual memory attributes.
-pub trait Svm {}
+/// Where pages of shared virtual memory are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SvmLocation {
+    /// Host memory.
+    Host,
+    /// An agent's memory.
+    Agent(AgentId),
+    /// Nowhere in particular, or in several places.
+    Undefined,
+}
+
+/// How an agent reaches pages of shared virtual memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SvmAccess {
+    /// Not at all.
+    None,
+    /// Wherever that is best; pages may move.
+    Any,
+    /// Where the pages are.
+    InPlace,
+}
+
+bitflags::bitflags! {
+    /// Properties of pages of shared virtual memory. Values are those of KFD's flags.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct SvmFlags: u32 {
+        /// The host reaches them.
+        const HOST_ACCESS = 1 << 0;
+        /// Host and devices see each other's writes within a kernel.
+        const COHERENT = 1 << 1;
+        /// Only devices of one XGMI hive reach them.
+        const HIVE_LOCAL = 1 << 2;
+        /// Devices only read.
+        const GPU_READ_ONLY = 1 << 3;
+        /// Devices may execute them.
+        const GPU_EXECUTABLE = 1 << 4;
+        /// Mostly read: a copy on each device may be worth it.
+        const READ_MOSTLY = 1 << 5;
+        /// Mapped to devices as long as the range exists.
+        const ALWAYS_MAPPED = 1 << 6;
+        /// Coherent across devices as well.
+        const EXT_COHERENT = 1 << 7;
+    }
+}
+
+/// An attribute of a range of shared virtual memory, to set or to ask for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SvmAttribute {
+    /// Where pages are best.
+    Preferred(SvmLocation),
+    /// Where they were, or are to be, moved.
+    Prefetch(SvmLocation),
+    /// How an agent reaches them. Asked for, the agent is what the answer is about.
+    Access(AgentId, SvmAccess),
+    /// Flags to set. Asked for, those that all pages have.
+    Set(SvmFlags),
+    /// Flags to clear. Asked for, those that no page has.
+    Clear(SvmFlags),
+    /// Pages move in blocks of 2 to this power of pages, at most 63.
+    Granularity(u8),
+}
+
+/// Why attributes cannot be set or told.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum SvmError {
+    /// The backend, or the system, has no shared virtual memory.
+    #[error("no support for {0}")]
+    NotSupported(&'static str),
+    /// A range that is not of whole pages, is empty, or is not all mapped.
+    #[error("the range {address:#x}, {size} bytes, has no attributes")]
+    BadRange {
+        /// Where it starts.
+        address: u64,
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// No such agent.
+    #[error("there is no agent {}", .agent.0)]
+    BadAgent {
+        /// The agent given.
+        agent: AgentId,
+    },
+    /// The operating system refused.
+    #[error("{call} failed with errno {errno}")]
+    Os {
+        /// The call that failed.
+        call: &'static str,
+        /// What the system answered.
+        errno: i32,
+    },
+}
+
+/// Attributes of shared virtual memory: ranges of the host's own addresses, in whole pages.
+pub trait Svm {
+    /// Sets attributes of a range.
+    ///
+    /// # Errors
+    /// See [`SvmError`]; nothing is set then.
+    fn set_svm(&self, address: u64, size: u64, set: &[SvmAttribute]) -> Result<(), SvmError> {
+        let _ = (address, size, set);
+        Err(SvmError::NotSupported("shared virtual memory"))
+    }
+
+    /// Replaces each attribute by the range's.
+    ///
+    /// # Errors
+    /// See [`SvmError`]; nothing is replaced then.
+    fn svm(&self, address: u64, size: u64, ask: &mut [SvmAttribute]) -> Result<(), SvmError> {
+        let _ = (address, size, ask);
+        Err(SvmError::NotSupported("shared virtual memory"))
+    }
+}
 
 /// Address ranges and physical memory apart.
 pub trait VirtualMemory {}

@@ -15,6 +15,10 @@ pub enum QueueKind {
     Sdma,
     /// SDMA packets, on an engine for transfers between GPUs.
     SdmaXgmi,
+    /// SDMA packets, on the engine of this number: those for transfers with the host first.
+    SdmaEngine(u32),
+    /// PM4 packets; the indices count dwords.
+    Pm4,
 }
 
 /// How a queue competes with others (`hsa_amd_queue_priority_t`).
@@ -41,11 +45,11 @@ pub struct QueueRequest {
     pub ring: u64,
     /// Size of the ring in bytes: a power of two.
     pub ring_bytes: u64,
-    /// Device address of the 64-bit write index (AQL: packets; SDMA: bytes).
+    /// Device address of the 64-bit write index (AQL: packets; SDMA: bytes; PM4: dwords).
     pub write_index: u64,
-    /// Device address of the 64-bit read index.
+    /// Device address of the read index: 64 bits; PM4: 32 bits, within the ring.
     pub read_index: u64,
-    /// Compute: device address of the `amd_queue_t` that holds both indices. SDMA: 0.
+    /// Compute: device address of the `amd_queue_t` that holds both indices. Other kinds: 0.
     pub descriptor: u64,
     /// How it competes with others.
     pub priority: QueuePriority,
@@ -67,7 +71,7 @@ impl core::fmt::Display for QueueHandle {
 /// How a queue is told that packets are ready.
 #[derive(Clone, Copy, Debug)]
 pub enum Doorbell {
-    /// A register: store the new write position (AQL: index of the last packet) as 64 bits.
+    /// A register: store the new write index (AQL: that of the last packet) as 64 bits.
     /// Valid until the queue is destroyed.
     Mmio(NonNull<AtomicU64>),
     /// Call [`Queues::ring_doorbell`].
@@ -175,7 +179,8 @@ pub trait Queues {
         Err(QueueCreateError::NotSupported("compute unit masks"))
     }
 
-    /// Rings a queue whose doorbell is [`Doorbell::Callback`]: packets up to `value` are ready.
+    /// Rings a queue whose doorbell is [`Doorbell::Callback`]: packets up to `value` are ready (AQL: the last packet's
+    /// index; others: the write index).
     /// On the dispatch path: takes no lock, allocates nothing, and enters the system only to wake a
     /// device that sleeps. An unknown queue is ignored, as hardware ignores a stale doorbell.
     fn ring_doorbell(&self, queue: QueueHandle, value: u64) {

@@ -4,11 +4,12 @@
 //! [`Trace`](super::Trace) reports calls, [`FaultInjector`](super::FaultInjector) has some of them fail. Wraps nest.
 
 use super::{
-    AgentId, AgentInfo, Allocation, BankId, CacheInfo, Clock, ClockCounters, Debug, Dma,
-    EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareQueue, Ipc,
-    LinkInfo, Memory, MemoryBank, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest,
+    AgentId, AgentInfo, Allocation, BankId, CacheInfo, Clock, ClockCounters, Debug, Dma, DmaError,
+    DmaRequest, EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareQueue,
+    Ipc, LinkInfo, Memory, MemoryBank, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest,
     NotSupported, Park, Profiling, QueueCreateError, QueueHandle, QueueRequest, QueueUpdate,
-    Queues, SkippedAgent, Svm, Timeout, Topology, TopologyError, VirtualMemory, WaitMode,
+    Queues, SkippedAgent, Svm, SvmAttribute, SvmError, Timeout, Topology, TopologyError,
+    VirtualMemory, WaitMode,
 };
 use core::error::Error;
 use core::ptr::NonNull;
@@ -75,8 +76,20 @@ pub enum Call<'a> {
         from: u64,
         bytes: u64,
     },
+    /// [`Dma::submit`].
+    Submit(&'a DmaRequest<'a>),
     /// [`Ipc::export_dmabuf`]; gives the descriptor.
     ExportDmabuf(MemoryHandle),
+    /// [`Ipc::import_dmabuf`]; gives the handle.
+    ImportDmabuf(AgentId, i32),
+    /// [`Svm::set_svm`].
+    SetSvm {
+        address: u64,
+        size: u64,
+        set: &'a [SvmAttribute],
+    },
+    /// [`Svm::svm`].
+    Svm { address: u64, size: u64 },
 }
 
 /// What a hook wants done with a call.
@@ -192,6 +205,11 @@ impl<B, H: Hook> Wrap<B, H> {
             Call::Allocate(request) => MemoryError::OutOfMemory {
                 size: request.size,
                 available: 0,
+            },
+            Call::ImportDmabuf(..) => MemoryError::Os {
+                call: "import_dmabuf",
+                size: 0,
+                errno: NO_MEMORY,
             },
             Call::RegisterHost { size, .. } => MemoryError::Os {
                 call: "register_host",
@@ -443,23 +461,22 @@ impl<B: Clock, H: Hook> Clock for Wrap<B, H> {
 }
 
 impl<B: Dma, H: Hook> Dma for Wrap<B, H> {
-    unsafe fn copy(
-        &self,
-        agent: AgentId,
-        to: u64,
-        from: u64,
-        bytes: u64,
-    ) -> Result<(), NotSupported> {
+    unsafe fn copy(&self, agent: AgentId, to: u64, from: u64, bytes: u64) -> Result<(), DmaError> {
         let call = Call::Copy {
             agent,
             to,
             from,
             bytes,
         };
-        let refused = || NotSupported("copies by DMA engines, at the moment");
         // SAFETY: the caller's promise is the same.
         let pass = || unsafe { self.inner.copy(agent, to, from, bytes) };
-        self.call(&call, refused, pass, nothing)
+        self.call(&call, no_engine, pass, nothing)
+    }
+
+    unsafe fn submit(&self, request: &DmaRequest<'_>) -> Result<(), DmaError> {
+        // SAFETY: the caller's promise is the same.
+        let pass = || unsafe { self.inner.submit(request) };
+        self.call(&Call::Submit(request), no_engine, pass, nothing)
     }
 }
 
@@ -469,10 +486,40 @@ impl<B: Ipc, H: Hook> Ipc for Wrap<B, H> {
         let pass = || self.inner.export_dmabuf(handle);
         self.call(&Call::ExportDmabuf(handle), refused, pass, |fd| *fd as u64)
     }
+
+    fn import_dmabuf(&self, agent: AgentId, descriptor: i32) -> Result<Allocation, MemoryError> {
+        self.memory(
+            &Call::ImportDmabuf(agent, descriptor),
+            || self.inner.import_dmabuf(agent, descriptor),
+            |allocation| allocation.handle.0,
+        )
+    }
+}
+
+impl<B: Svm, H: Hook> Svm for Wrap<B, H> {
+    fn set_svm(&self, address: u64, size: u64, set: &[SvmAttribute]) -> Result<(), SvmError> {
+        let pass = || self.inner.set_svm(address, size, set);
+        self.call(&Call::SetSvm { address, size, set }, no_svm, pass, nothing)
+    }
+
+    fn svm(&self, address: u64, size: u64, ask: &mut [SvmAttribute]) -> Result<(), SvmError> {
+        let pass = || self.inner.svm(address, size, ask);
+        self.call(&Call::Svm { address, size }, no_svm, pass, nothing)
+    }
+}
+
+const fn no_engine() -> DmaError {
+    DmaError::NotSupported("DMA engines, at the moment")
+}
+
+const fn no_svm() -> SvmError {
+    SvmError::Os {
+        call: "svm",
+        errno: NO_MEMORY,
+    }
 }
 
 // These have no methods yet.
-impl<B: Svm, H: Hook> Svm for Wrap<B, H> {}
 impl<B: VirtualMemory, H: Hook> VirtualMemory for Wrap<B, H> {}
 impl<B: Debug, H: Hook> Debug for Wrap<B, H> {}
 impl<B: Profiling, H: Hook> Profiling for Wrap<B, H> {}

@@ -146,6 +146,28 @@ pub unsafe trait KfdPort: Send + Sync {
         })
     }
 
+    /// Has pages of a range that are not there yet come from a NUMA node: `strict` from there alone.
+    ///
+    /// # Safety
+    /// The range was mapped by this port, anonymously, and is the caller's.
+    ///
+    /// # Errors
+    /// [`PortError::Map`]; by default ENOSYS (38): the system places no memory.
+    unsafe fn place(
+        &self,
+        address: NonNull<u8>,
+        size: usize,
+        node: u32,
+        strict: bool,
+    ) -> Result<(), PortError> {
+        let _ = (address, node, strict);
+        Err(PortError::Map {
+            size,
+            offset: 0,
+            errno: 38,
+        })
+    }
+
     /// Reads a topology file (a few KiB of text) into `buffer`; answers its length.
     ///
     /// # Errors
@@ -261,6 +283,16 @@ mod pointers {
                 ) -> Result<(), PortError> {
                     // SAFETY: as above.
                     unsafe { (**self).wipe_on_fork(address, size) }
+                }
+                unsafe fn place(
+                    &self,
+                    address: NonNull<u8>,
+                    size: usize,
+                    node: u32,
+                    strict: bool,
+                ) -> Result<(), PortError> {
+                    // SAFETY: as above.
+                    unsafe { (**self).place(address, size, node, strict) }
                 }
                 fn read_file(&self, path: &str, buffer: &mut [u8]) -> Result<usize, PortError> {
                     (**self).read_file(path, buffer)

@@ -187,13 +187,18 @@ impl<'a> CodeObject<'a> {
         };
         let segment = match place {
             // A local symbol is only ever the base of a relocation, which may lie at a segment's end.
+            // A global one without bytes may mark the place of an empty section (`.offload_var_table` of
+            // GCC's code objects), which no segment covers.
             Place::Address(address) if binding != Binding::Local => {
                 let segment = self.segments().find(address, size);
-                Some(segment.ok_or(CodeObjectError::SymbolOutside {
-                    symbol: name.into(),
-                    address,
-                    size,
-                })?)
+                if segment.is_none() && size != 0 {
+                    return Err(CodeObjectError::SymbolOutside {
+                        symbol: name.into(),
+                        address,
+                        size,
+                    });
+                }
+                segment
             }
             _ => None,
         };

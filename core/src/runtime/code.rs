@@ -3,7 +3,8 @@
 use super::Runtime;
 use super::error::AllocError;
 use crate::backend::{
-    AgentId, Backend, BankId, HeapKind, MemoryError, MemoryFlags, MemoryRequest, QueueCreateError,
+    AgentId, Backend, BankId, DmaError, HeapKind, MemoryError, MemoryFlags, MemoryRequest,
+    QueueCreateError,
 };
 use crate::loader::{LoaderMemory, SegmentError, SegmentMemory};
 use crate::mem::{Address, AllocFlags, Block};
@@ -60,7 +61,19 @@ impl<B: Backend + ?Sized> CodeMemory<B> {
                 bytes.len() as u64,
             )
         }
-        .map_err(|refused| SegmentError::Queue(QueueCreateError::NotSupported(refused.0)))
+        .map_err(|refused| {
+            SegmentError::Queue(match refused {
+                DmaError::NotSupported(what) => QueueCreateError::NotSupported(what),
+                DmaError::Queue(error) => error,
+                DmaError::Alignment { what, address } => {
+                    QueueCreateError::BadAddress { what, address }
+                }
+                DmaError::Stuck { .. } => QueueCreateError::Os {
+                    call: "copying code by a DMA engine",
+                    errno: 110,
+                },
+            })
+        })
     }
 }
 

@@ -58,7 +58,11 @@ impl<B: Backend + ?Sized> QueueScratch<B> {
         ring: &QueueRing<B>,
         request: ScratchRequest,
     ) -> Result<(), QueueStatus> {
-        let (read, lane_bytes) = wanted(ring).ok_or(QueueStatus::InvalidPacketFormat)?;
+        let Wanted {
+            read,
+            lane_bytes,
+            group_items,
+        } = wanted(ring).ok_or(QueueStatus::InvalidPacketFormat)?;
         let queue = ring.memory().amd_queue();
         let asked = Some((read, lane_bytes, request));
         if self.given == asked && self.block.is_some() {
@@ -75,6 +79,11 @@ impl<B: Backend + ?Sized> QueueScratch<B> {
             return Err(QueueStatus::OutOfScratch { bytes: 0 });
         };
         let mut device = device;
+        // A work-group is on one shader engine, all its waves at once.
+        let least = group_items
+            .div_ceil(u64::from(request.wave_lanes.max(1)))
+            .max(1)
+            .saturating_mul(u64::from(device.shader_engines));
         loop {
             let figures = layout(&device, lane_bytes, request.wave_lanes)
                 .map_err(|_| QueueStatus::OutOfScratch { bytes: 0 })?;
@@ -94,10 +103,8 @@ impl<B: Backend + ?Sized> QueueScratch<B> {
                     self.install(queue, &figures, block, reactor.config.scratch_keep_bytes);
                     return Ok(());
                 }
-                Err(_) if device.slots_per_cu > 1 => {
-                    // Fewer waves at a time then.
-                    device.slots_per_cu /= 2;
-                }
+                // Fewer waves at a time then.
+                Err(_) if has_fewer(&mut device, least) => {}
                 Err(_) => {
                     return Err(QueueStatus::OutOfScratch {
                         bytes: figures.total_bytes,
@@ -160,13 +167,72 @@ impl<B: Backend + ?Sized> QueueScratch<B> {
     }
 }
 
-/// The read index, and the private memory per work-item of the packet there, if that is a dispatch.
-fn wanted<B: Backend + ?Sized>(ring: &QueueRing<B>) -> Option<(u64, u32)> {
+/// Halves the wave slots, unless fewer than `least` would be left; gives whether it did. Units without a slot of their own
+/// wait for others'.
+fn has_fewer(device: &mut ScratchDevice, least: u64) -> bool {
+    let mut fewer = *device;
+    if fewer.slots_per_cu > 1 {
+        fewer.slots_per_cu /= 2;
+    } else {
+        fewer.compute_units /= 2;
+    }
+    let slots = u64::from(fewer.compute_units) * u64::from(fewer.slots_per_cu);
+    let enough = fewer.compute_units != 0 && slots >= least;
+    if enough {
+        *device = fewer;
+    }
+    enough
+}
+
+/// What the packet at the read index asks for.
+struct Wanted {
+    read: u64,
+    /// Bytes of private memory per work-item.
+    lane_bytes: u32,
+    /// Work-items of a work-group.
+    group_items: u64,
+}
+
+/// The read index and the packet there, if that is a dispatch.
+fn wanted<B: Backend + ?Sized>(ring: &QueueRing<B>) -> Option<Wanted> {
     let memory = ring.memory();
     let read = ring.read_index(MemoryOrder::Acquire);
     let words = memory.packet((read & u64::from(memory.packets() - 1)) as u32);
+    let word = |at: usize| words[at].load(Ordering::Relaxed);
     let header = Header(words[0].load(Ordering::Acquire) as u16);
-    (header.packet_type() == PacketType::KernelDispatch)
+    (header.packet_type() == PacketType::KernelDispatch).then(|| Wanted {
+        read,
         // private_segment_size, at byte 24.
-        .then(|| (read, words[6].load(Ordering::Relaxed)))
+        lane_bytes: word(6),
+        // workgroup_size_x, _y and _z, from byte 4 on.
+        group_items: [word(1) & 0xffff, word(1) >> 16, word(2) & 0xffff]
+            .into_iter()
+            .map(|size| u64::from(size.max(1)))
+            .product(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_halved_down_to_one_work_group_for_each_engine() {
+        let mut device = ScratchDevice {
+            generation: Generation::Gfx9,
+            compute_units: 104,
+            shader_engines: 8,
+            slots_per_cu: 4,
+            xcc_count: 1,
+        };
+        let mut seen = alloc::vec::Vec::new();
+        while has_fewer(&mut device, 2 * 8) {
+            seen.push(device.compute_units * device.slots_per_cu);
+        }
+        assert_eq!(seen, [208, 104, 52, 26]);
+        // Groups of 16 waves do not fit 13 slots of an engine.
+        device.compute_units = 104;
+        assert!(!has_fewer(&mut device, 16 * 8));
+        assert_eq!(device.compute_units, 104);
+    }
 }

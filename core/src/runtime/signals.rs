@@ -91,6 +91,7 @@ macro_rules! modify {
 }
 
 impl<'r, B: Backend + ?Sized> SignalRef<'r, B> {
+    #[inline]
     fn new(reactor: &'r Reactor<B>, handle: SignalHandle) -> Result<Self, SignalError> {
         let slot = reactor.slot(handle)?;
         Ok(Self {

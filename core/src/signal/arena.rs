@@ -106,8 +106,8 @@ impl SignalArena {
             });
         };
         chunk.base.store(base.as_ptr(), Ordering::Relaxed);
-        chunk.slots.store(slots, Ordering::Relaxed);
-        // Readers look at as many chunks as the count says.
+        chunk.slots.store(slots, Ordering::Release);
+        // Readers look at as many chunks as the count says, and at the first one at once.
         self.count.store(at + 1, Ordering::Release);
         free.total = total;
         Ok(())
@@ -203,6 +203,7 @@ impl SignalArena {
     }
 
     /// The signal that a handle names: by range, alignment and kind.
+    #[inline]
     pub fn get(&self, handle: SignalHandle) -> Option<&SignalSlot> {
         let slot = self.at_address(handle.0)?;
         (slot.signal.kind.load(Ordering::Acquire) != SignalKind::Invalid as i64).then_some(slot)
@@ -227,7 +228,23 @@ impl SignalArena {
         })
     }
 
+    #[inline]
     fn at_address(&self, address: u64) -> Option<&SignalSlot> {
+        // Most programs never need a second chunk, so this is straight.
+        const SIZE: u64 = size_of::<SignalSlot>() as u64;
+        let bytes = u64::from(self.chunks[0].slots.load(Ordering::Acquire)) * SIZE;
+        let base = self.chunks[0].base.load(Ordering::Relaxed);
+        let offset = address.wrapping_sub(base.addr() as u64);
+        if offset < bytes && offset.is_multiple_of(SIZE) {
+            // SAFETY: the offset is that of a whole slot in a chunk, whose base was stored before its number of
+            // slots was; `add_chunk`'s caller promised a mapped slot for as long as the arena is used, and all of
+            // its fields that change are atomics.
+            return Some(unsafe { &*base.byte_add(offset as usize) });
+        }
+        self.beyond_first_chunk(address)
+    }
+
+    fn beyond_first_chunk(&self, address: u64) -> Option<&SignalSlot> {
         const SIZE: u64 = size_of::<SignalSlot>() as u64;
         for (base, slots) in self.chunks() {
             let offset = address.wrapping_sub(base.addr().get() as u64);

@@ -9,8 +9,11 @@
 //! extensions of the public `amd_hsa_queue.h`, `amd_hsa_signal.h` and `hsa_ext_amd.h`.
 
 pub mod aql;
+pub mod dword;
 pub mod kernel_descriptor;
+pub mod pm4;
 pub mod queue;
+pub mod sdma;
 pub mod signal;
 
 /// Asserts a structure's size, alignment and field offsets at compile time.

@@ -153,7 +153,7 @@ FN u64 hidden_global_offset_v4(u32 d) { return HIDDEN(u64, 8 * d); }
 
 FN u32 byte_permute(u32 high, u32 low, u32 selector) { return __builtin_amdgcn_perm(high, low, selector); }
 FN u32 sum_of_differences(u32 a, u32 b, u32 c) { return __builtin_amdgcn_sad_u8(a, b, c); }
-#if defined(__gfx90a__)
+#if defined(__gfx90a__) || defined(__gfx942__)
 FN u32 dot4_signed(u32 a, u32 b, u32 c) { return (u32)__builtin_amdgcn_sdot4((i32)a, (i32)b, (i32)c, 0); }
 FN u32 dot4_unsigned(u32 a, u32 b, u32 c) { return __builtin_amdgcn_udot4(a, b, c, 0); }
 #elif defined(__gfx1100__)

@@ -46,7 +46,7 @@ __global__ void lane_ops(const u32 *in, u32 *out, u32 total) {
 }
 GOLDEN_ENTRY(lane_ops, const u32 *, u32 *, u32)
 
-#if !defined(__AMDGCN__) || defined(__gfx90a__)
+#if !defined(__AMDGCN__) || defined(__gfx90a__) || defined(__gfx942__)
 /* What only GFX9 has: controls that reach across rows, and 64-lane permutations. */
 __global__ void lane_ops_gfx9(const u32 *in, u32 *out, u32 total) {
   u32 i = global_id(0), row = 0, lane = lane_id(), value = in[i];

@@ -32,6 +32,7 @@ pub(super) fn device_and_system_clocks_keep_pace<F: Factory>(factory: &F) -> Out
             backend.relax();
         }
         let end = backend.counters(agent);
+        ensure!(end.device >= start.device && end.system >= start.system);
         let (ticks, ns) = (end.device - start.device, end.system - start.system);
         let expected = u128::from(ns) * u128::from(frequency) / 1_000_000_000;
         // The two are read one after the other; a descheduled reader reads far apart.

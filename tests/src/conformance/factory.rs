@@ -29,6 +29,14 @@ pub trait Factory: Clone + Send + Sync + 'static {
         Duration::from_secs(60)
     }
 
+    /// Whether a memory fault of one queue stops all queues of its agent.
+    ///
+    /// Linux' driver takes all of a process's queues off a GPU that has seen one of them fault, and its event names
+    /// none of them.
+    fn faults_stop_the_agent(&self) -> bool {
+        false
+    }
+
     /// How a runtime over it is configured.
     fn config(&self) -> RuntimeConfig {
         if self.is_stepped() {
@@ -95,6 +103,10 @@ impl Factory for KfdFactory {
             .expect("the suite simulates few GPUs");
         KfdBackend::open(face).expect("the face answers what a kernel does")
     }
+
+    fn faults_stop_the_agent(&self) -> bool {
+        true
+    }
 }
 
 /// A factory whose backends keep books.
@@ -132,6 +144,10 @@ impl<F: Factory> Factory for Watched<F> {
         self.inner.is_stepped()
     }
 
+    fn faults_stop_the_agent(&self) -> bool {
+        self.inner.faults_stop_the_agent()
+    }
+
     fn config(&self) -> RuntimeConfig {
         self.inner.config()
     }
@@ -166,6 +182,10 @@ impl<F: Factory> Factory for Faulty<F> {
 
     fn is_stepped(&self) -> bool {
         self.inner.is_stepped()
+    }
+
+    fn faults_stop_the_agent(&self) -> bool {
+        self.inner.faults_stop_the_agent()
     }
 
     fn config(&self) -> RuntimeConfig {

@@ -1,6 +1,8 @@
 //! Packets without sense: whatever a queue is fed, the others go on.
 
-use rukh_core::backend::Clock;
+use rukh_core::backend::{Backend, Clock};
+use rukh_core::queue::QueueStatus;
+use rukh_core::runtime::{Kernel, Queue};
 use rukh_core::wire::aql::PACKET_SIZE;
 
 use super::{Factory, Outcome, VectorAdd, World};
@@ -17,7 +19,7 @@ fn pick<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
 /// Packets of every type with contents that mean little: half of them nearly right, so that they get further.
 pub(super) fn packets_of_random_bytes_disturb_no_other_queue<F: Factory>(factory: &F) -> Outcome {
     let world = World::start(factory)?;
-    let bystander = world.queue()?;
+    let mut bystander = world.queue()?;
     let kernel = world.kernel(world.gpu, "vector_add", "vector_add")?;
     let memory = world.shared(PAGE)?;
     let mut rng = Rng::new(0x5eed);
@@ -92,8 +94,23 @@ pub(super) fn packets_of_random_bytes_disturb_no_other_queue<F: Factory>(factory
         // Before the signal, which its packets name.
         drop(queue);
         if round.is_multiple_of(8) {
-            VectorAdd::with(&world, &bystander, &kernel, 100, 64)?.run(&world, &bystander)?;
+            goes_on(&world, &mut bystander, &kernel)?;
         }
     }
-    VectorAdd::with(&world, &bystander, &kernel, 100, 64)?.run(&world, &bystander)
+    goes_on(&world, &mut bystander, &kernel)
+}
+
+/// Runs a dispatch on the bystander; one that a fault of its neighbours has stopped, where that is how it is, is replaced.
+fn goes_on<B: Backend + 'static>(
+    world: &World<B>,
+    bystander: &mut Queue<B>,
+    kernel: &Kernel<B>,
+) -> Outcome {
+    let outcome = VectorAdd::with(world, bystander, kernel, 100, 64)?.run(world, bystander);
+    let fault = matches!(bystander.status(), Some(QueueStatus::MemoryFault { .. }));
+    if outcome.is_err() && fault && world.faults_stop_the_agent {
+        *bystander = world.queue()?;
+        return Ok(());
+    }
+    outcome
 }

@@ -60,7 +60,9 @@ impl Hook for Ledger {
         };
         let mut books = self.books();
         match call {
-            Call::Allocate(_) | Call::RegisterHost { .. } => books.give("memory", number, call),
+            Call::Allocate(_) | Call::RegisterHost { .. } | Call::ImportDmabuf(..) => {
+                books.give("memory", number, call)
+            }
             Call::Free(handle) => books.take("memory", handle.0),
             Call::CreateQueue(_) => books.give("queue", number, call),
             Call::DestroyQueue(queue) => books.take("queue", queue.0),

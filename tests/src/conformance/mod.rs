@@ -10,6 +10,7 @@
 
 mod clock;
 mod dispatch;
+mod dma;
 mod errors;
 mod events;
 mod factory;
@@ -20,6 +21,7 @@ mod lifecycle;
 mod loading;
 mod malice;
 mod memory;
+mod port;
 mod queues;
 mod run;
 mod signals;
@@ -31,6 +33,7 @@ pub use factory::{Factory, Faulty, KfdFactory, Malicious, SimFactory, Watched};
 pub use failure::{Failure, Outcome};
 pub use ledger::Ledger;
 pub use malice::{Device, Malice};
+pub use port::{PortFactory, run_with_port_faults};
 pub use run::{Test, run, run_with_faults, run_with_malice, run_with_random_faults};
 pub use work::{Prepared, VectorAdd};
 pub use world::World;
@@ -148,6 +151,11 @@ macro_rules! conformance_tests {
                 destroying_a_queue_ends_a_kernel_that_never_does
                 many_threads_dispatch_on_one_queue
                 every_gpu_runs_kernels
+            }
+            dma {
+                copies_and_fills_arrive_in_order
+                a_wait_holds_back_what_follows_and_an_event_tells
+                a_bad_address_is_reported
             }
             errors {
                 no_dimensions_stop_the_queue

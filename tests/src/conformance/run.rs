@@ -123,7 +123,7 @@ pub fn run_with_malice<F: Factory>(
     acts
 }
 
-fn find<F: Factory>(chapter: &str, name: &str) -> Test<F> {
+pub(super) fn find<F: Factory>(chapter: &str, name: &str) -> Test<F> {
     all::<F>()
         .into_iter()
         .find(|test| test.chapter == chapter && test.name == name)
@@ -131,7 +131,7 @@ fn find<F: Factory>(chapter: &str, name: &str) -> Test<F> {
 }
 
 /// Runs the test on a thread of its own, so that one that hangs can be told from one that works.
-fn bounded<F: Factory>(test: Test<F>, factory: &F) -> Result<(), String> {
+pub(super) fn bounded<F: Factory>(test: Test<F>, factory: &F) -> Result<(), String> {
     let (sender, receiver) = channel();
     let factory = factory.clone();
     let body = move || {

@@ -23,6 +23,8 @@ pub struct World<B: Backend + 'static> {
     pub stepped: bool,
     /// How long to wait for what must come.
     pub patience: Duration,
+    /// Whether a memory fault of one queue stops all queues of its agent.
+    pub faults_stop_the_agent: bool,
 }
 
 impl<B: Backend + 'static> World<B> {
@@ -44,6 +46,7 @@ impl<B: Backend + 'static> World<B> {
             gpu: first(true)?,
             stepped: factory.is_stepped(),
             patience: factory.patience(),
+            faults_stop_the_agent: factory.faults_stop_the_agent(),
             runtime,
         })
     }

@@ -24,6 +24,7 @@ macro_rules! committed {
         /// All of them.
         pub const ALL: &[Committed] = &[$(
             committed!($file, Gfx90a, "gfx90a"),
+            committed!($file, Gfx942, "gfx942"),
             committed!($file, Gfx1100, "gfx1100"),
             committed!($file, Gfx1100Wave64, "gfx1100w64"),
         )*];

@@ -11,6 +11,8 @@ use super::{Kernel, catalogue};
 pub enum Target {
     /// gfx90a, waves of 64 lanes.
     Gfx90a,
+    /// gfx942, waves of 64 lanes.
+    Gfx942,
     /// gfx1100, waves of 32 lanes.
     Gfx1100,
     /// gfx1100, waves of 64 lanes.
@@ -19,12 +21,18 @@ pub enum Target {
 
 impl Target {
     /// Every target of the matrix.
-    pub const ALL: [Target; 3] = [Target::Gfx90a, Target::Gfx1100, Target::Gfx1100Wave64];
+    pub const ALL: [Target; 4] = [
+        Target::Gfx90a,
+        Target::Gfx942,
+        Target::Gfx1100,
+        Target::Gfx1100Wave64,
+    ];
 
     /// As in the names of objects.
     pub const fn name(self) -> &'static str {
         match self {
             Target::Gfx90a => "gfx90a",
+            Target::Gfx942 => "gfx942",
             Target::Gfx1100 => "gfx1100",
             Target::Gfx1100Wave64 => "gfx1100w64",
         }
@@ -34,6 +42,7 @@ impl Target {
     pub const fn processor(self) -> &'static str {
         match self {
             Target::Gfx90a => "gfx90a",
+            Target::Gfx942 => "gfx942",
             Target::Gfx1100 | Target::Gfx1100Wave64 => "gfx1100",
         }
     }
@@ -41,7 +50,7 @@ impl Target {
     /// Lanes of a wave.
     pub const fn wave_size(self) -> u32 {
         match self {
-            Target::Gfx90a | Target::Gfx1100Wave64 => 64,
+            Target::Gfx90a | Target::Gfx942 | Target::Gfx1100Wave64 => 64,
             Target::Gfx1100 => 32,
         }
     }

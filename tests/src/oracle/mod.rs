@@ -8,4 +8,8 @@ pub mod aql;
 pub mod code_object;
 pub mod isa;
 pub mod mutate;
+pub mod pm4;
+mod ring;
 pub mod rng;
+pub mod sdma;
+pub mod topology;

@@ -4,6 +4,8 @@ mod fake;
 mod faults;
 mod machine_code;
 mod packets;
+mod pm4;
 mod rig;
 mod scheduling;
+mod sdma;
 mod seam;

@@ -176,10 +176,10 @@ fn queues_need_memory_that_the_agent_can_use() {
     ));
     assert!(matches!(
         refuse(QueueRequest {
-            kind: QueueKind::Sdma,
+            kind: QueueKind::SdmaXgmi,
             ..good
         }),
-        QueueCreateError::NotSupported(_)
+        QueueCreateError::NoSuchKind { .. }
     ));
 }
 

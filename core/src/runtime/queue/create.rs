@@ -149,6 +149,7 @@ impl<B: Backend + ?Sized + 'static> Runtime<B> {
             size: config.size,
             hardware: Lock::new(Some(hardware.handle)),
             priority: Lock::new(config.priority),
+            cu_mask: Lock::new(None),
             doorbell_index: index,
             doorbell: doorbell.handle(),
             inactive: inactive.handle(),

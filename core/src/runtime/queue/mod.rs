@@ -124,6 +124,7 @@ pub(crate) struct QueueInner<B: Backend + ?Sized> {
     /// None once the hardware queue is gone. Held while the backend is asked about it.
     hardware: Lock<Option<QueueHandle>>,
     priority: Lock<QueuePriority>,
+    cu_mask: Lock<Option<Vec<u32>>>,
     doorbell_index: u32,
     doorbell: SignalHandle,
     inactive: SignalHandle,
@@ -519,8 +520,14 @@ impl<B: Backend + ?Sized> Queue<B> {
         let hardware = self.inner.hardware.lock(self.runtime.park());
         if let Some(queue) = *hardware {
             self.runtime.backend().set_cu_mask(queue, mask)?;
+            *self.inner.cu_mask.lock(self.runtime.park()) = Some(mask.to_vec());
         }
         Ok(())
+    }
+
+    /// The mask of compute units that was set last; None is all of them.
+    pub fn cu_mask(&self) -> Option<Vec<u32>> {
+        self.inner.cu_mask.lock(self.runtime.park()).clone()
     }
 }
 

@@ -79,6 +79,7 @@ impl<B: Backend + ?Sized> Reactor<B> {
         gone
     }
 
+    #[inline]
     pub fn slot(&self, handle: SignalHandle) -> Result<&SignalSlot, SignalError> {
         self.arena
             .get(handle)

@@ -327,10 +327,20 @@ impl<B: Backend + ?Sized> Reactor<B> {
                 let now = self.backend.now();
                 self.park()
                     .park(&node.word, ASLEEP, Some(limit.saturating_sub(now).max(1)));
-                self.backend.relax();
+                if node.word.load(Ordering::Relaxed) == ASLEEP {
+                    // Time for a device that makes progress in calls alone; who was woken has no need of it.
+                    self.backend.relax();
+                }
             }
             let mut waiters = self.waiters.lock(self.park());
             place.leave(&mut waiters);
+            if !leads && let Some(done) = look(watches, how.all) {
+                waiters.hand_over(self);
+                drop(waiters);
+                // It has left; there is nothing for the guard to do.
+                core::mem::forget(place);
+                return done;
+            }
             if leads {
                 self.wake_followers(&waiters, None);
                 if self.has_pending() {

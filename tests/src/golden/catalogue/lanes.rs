@@ -4,7 +4,7 @@ use crate::golden::Element::{F16, F32, F64, U32};
 use crate::golden::Fill::{Random, Zero};
 use crate::golden::{Kernel, Target};
 
-const GFX9: &[Target] = &[Target::Gfx90a];
+const GFX9: &[Target] = &[Target::Gfx90a, Target::Gfx942];
 const RDNA: &[Target] = &[Target::Gfx1100, Target::Gfx1100Wave64];
 
 pub(super) fn kernels() -> Vec<Kernel> {
@@ -23,8 +23,9 @@ pub(super) fn kernels() -> Vec<Kernel> {
         lane_ops("lane_ops", 27),
         lane_ops("lane_ops_gfx9", 9).targets(GFX9),
         lane_ops("lane_ops_rdna", 7).targets(RDNA),
+        // gfx942 has other shapes for 8-bit integers.
         Kernel::new("matrix_ops", "mfma", 64, 64)
-            .targets(GFX9)
+            .targets(&[Target::Gfx90a])
             .buffer(U32, 64, Random)
             .buffer(U32, 64, Random)
             .buffer(F32, 3 * 256 + 1024, Zero)

@@ -1,0 +1,111 @@
+//! Copies and fills by engines of the device, outside of compute queues.
+
+use super::queues::QueueCreateError;
+use super::topology::AgentId;
+use thiserror_no_std::Error;
+
+/// What an engine is to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DmaWork {
+    /// Copy bytes between device addresses that do not overlap.
+    Copy {
+        /// First address to write.
+        to: u64,
+        /// First address to read.
+        from: u64,
+        /// Number of bytes.
+        bytes: u64,
+    },
+    /// Store a value to consecutive 32-bit words.
+    Fill {
+        /// First address to write: a multiple of 4.
+        to: u64,
+        /// The value.
+        value: u32,
+        /// Number of words.
+        words: u64,
+    },
+}
+
+/// How an engine says that its work is done: as a packet processor does with a completion signal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DmaCompletion {
+    /// Device address of a 64-bit value that is counted down by one.
+    pub value: u64,
+    /// Device address of the mailbox that receives the event's number afterwards, or 0 for none.
+    pub mailbox: u64,
+    /// The event to raise then, or 0 for none.
+    pub event: u32,
+    /// Device addresses that receive the device's clock before and after, or 0 for none.
+    pub timestamps: (u64, u64),
+}
+
+/// Work for an engine.
+#[derive(Clone, Copy, Debug)]
+pub struct DmaRequest<'a> {
+    /// Whose engine.
+    pub agent: AgentId,
+    /// What to do.
+    pub work: DmaWork,
+    /// Device addresses of 64-bit values that have to be 0 first.
+    pub after: &'a [u64],
+    /// What is to happen at the end.
+    pub completion: Option<DmaCompletion>,
+}
+
+/// Why an engine does not do its work.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum DmaError {
+    /// The backend, or the agent, has no such engines: the runtime then copies through host mappings or a queue.
+    #[error("this backend does not support {0}")]
+    NotSupported(&'static str),
+    /// The engine's queue is not to be had.
+    #[error("no queue for a DMA engine: {0}")]
+    Queue(QueueCreateError),
+    /// An address is not aligned as it must be.
+    #[error("the {what} at {address:#x} is not aligned")]
+    Alignment {
+        /// What the address is of.
+        what: &'static str,
+        /// The address.
+        address: u64,
+    },
+    /// The engine did not come to an end in time, or stopped at a fault; its queue is given up.
+    #[error("the DMA engine of agent {} did not finish in {nanoseconds} ns", .agent.0)]
+    Stuck {
+        /// The agent.
+        agent: AgentId,
+        /// How long it was waited for.
+        nanoseconds: u64,
+    },
+}
+
+/// Copies by engines of the device, outside of queues.
+pub trait Dma {
+    /// Copies between device addresses and returns when the bytes are there.
+    ///
+    /// # Safety
+    /// Both ranges are mapped, do not overlap, and nothing else writes them meanwhile.
+    ///
+    /// # Errors
+    /// See [`DmaError`].
+    unsafe fn copy(&self, agent: AgentId, to: u64, from: u64, bytes: u64) -> Result<(), DmaError> {
+        let _ = (agent, to, from, bytes);
+        Err(DmaError::NotSupported(
+            "copies by DMA engines outside of queues",
+        ))
+    }
+
+    /// Hands work to an engine. What an agent is given in one order it does in that order.
+    ///
+    /// # Safety
+    /// All addresses are mapped to the agent until the work is done, the ranges do not overlap, and nothing else writes
+    /// them meanwhile.
+    ///
+    /// # Errors
+    /// See [`DmaError`]; nothing is done then, unless it is [`DmaError::Stuck`].
+    unsafe fn submit(&self, request: &DmaRequest<'_>) -> Result<(), DmaError> {
+        let _ = request;
+        Err(DmaError::NotSupported("work for DMA engines"))
+    }
+}

@@ -1,0 +1,115 @@
+/* Loading code and running kernels of it, for the C clients that have more to say than that. */
+#ifndef RUKH_LAUNCH_H
+#define RUKH_LAUNCH_H
+
+#include "check.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <unistd.h>
+
+typedef struct {
+  uint64_t object;
+  uint32_t kernarg_size, group, private_size;
+} kernel_t;
+
+/* Loads the code object of a file for an agent. */
+static inline hsa_executable_t load_code(hsa_agent_t agent, const char *path) {
+  int file = open(path, O_RDONLY);
+  if (file < 0) {
+    perror(path);
+    exit(1);
+  }
+  hsa_code_object_reader_t reader;
+  hsa_executable_t executable;
+  MUST(hsa_code_object_reader_create_from_file(file, &reader));
+  close(file);
+  MUST(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, NULL, &executable));
+  MUST(hsa_executable_load_agent_code_object(executable, agent, reader, NULL, NULL));
+  MUST(hsa_executable_freeze(executable, NULL));
+  MUST(hsa_code_object_reader_destroy(reader));
+  return executable;
+}
+
+static inline kernel_t find_kernel(hsa_executable_t executable, hsa_agent_t agent, const char *name) {
+  hsa_executable_symbol_t symbol;
+  kernel_t kernel;
+  MUST(hsa_executable_get_symbol_by_name(executable, name, &agent, &symbol));
+  MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel.object));
+  MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE,
+                                      &kernel.kernarg_size));
+  MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &kernel.group));
+  MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE,
+                                      &kernel.private_size));
+  return kernel;
+}
+
+/* Memory of a pool, which the agent of `with` reaches too. */
+static inline void *allocate(hsa_amd_memory_pool_t pool, size_t bytes, hsa_agent_t with) {
+  void *memory;
+  MUST(hsa_amd_memory_pool_allocate(pool, bytes, 0, &memory));
+  MUST(hsa_amd_agents_allow_access(1, &with, NULL, memory));
+  return memory;
+}
+
+/* The hidden arguments of code object version 5 that follow the explicit ones, as far as kernels without
+ * runtime services could read them; as the AMDGPU backend of LLVM documents them. */
+static inline void fill_hidden(char *kernarg, size_t explicit_bytes, const kernel_t *kernel,
+                               const uint32_t grid[3], const uint16_t group[3]) {
+  struct {
+    uint32_t block_count[3];
+    uint16_t group_size[3];
+    uint16_t remainder[3];
+    uint8_t reserved[16];
+    uint64_t global_offset[3];
+    uint16_t grid_dims;
+  } hidden = {0};
+  size_t at = (explicit_bytes + 7) & ~(size_t)7;
+  if (kernel->kernarg_size < at + 256)
+    return;
+  for (int i = 0; i < 3; i++) {
+    hidden.block_count[i] = grid[i] / group[i];
+    hidden.group_size[i] = group[i];
+    hidden.remainder[i] = grid[i] % group[i];
+    if (grid[i] > 1)
+      hidden.grid_dims = i + 1;
+  }
+  memcpy(kernarg + at, &hidden, sizeof hidden);
+}
+
+/* Publishes a dispatch; gives its index. */
+static inline uint64_t dispatch(hsa_queue_t *queue, const kernel_t *kernel, const uint32_t grid[3],
+                                const uint16_t group[3], void *kernarg, hsa_signal_t done) {
+  uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
+  while (index - hsa_queue_load_read_index_scacquire(queue) >= queue->size)
+    ;
+  hsa_kernel_dispatch_packet_t *packet =
+      (hsa_kernel_dispatch_packet_t *)queue->base_address + (index & (queue->size - 1));
+  memset((char *)packet + 4, 0, sizeof *packet - 4);
+  packet->workgroup_size_x = group[0];
+  packet->workgroup_size_y = group[1];
+  packet->workgroup_size_z = group[2];
+  packet->grid_size_x = grid[0];
+  packet->grid_size_y = grid[1];
+  packet->grid_size_z = grid[2];
+  packet->private_segment_size = kernel->private_size;
+  packet->group_segment_size = kernel->group;
+  packet->kernel_object = kernel->object;
+  packet->kernarg_address = kernarg;
+  packet->completion_signal = done;
+  uint32_t header = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE |
+                    HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                    HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+  uint32_t setup = 3 << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS;
+  __atomic_store_n((uint32_t *)packet, header | setup << 16, __ATOMIC_RELEASE);
+  hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);
+  return index;
+}
+
+/* Waits until a signal has become 0. */
+static inline void wait_for(hsa_signal_t signal) {
+  while (hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED) > 0)
+    ;
+}
+
+#endif

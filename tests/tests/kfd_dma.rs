@@ -1,0 +1,210 @@
+//! Copies and fills by SDMA engines, through the KFD backend over the face.
+
+use rukh_backend_linux_kfd::KfdBackend;
+use rukh_backend_sim::kfd::KfdFace;
+use rukh_core::backend::{
+    AgentId, Dma, DmaCompletion, DmaError, DmaRequest, DmaWork, EventKind, EventOutcome, Events,
+    Timeout, WaitMode,
+};
+use rukh_core::mem::PoolFlags;
+use rukh_core::runtime::{Buffer, Runtime, RuntimeConfig};
+use std::sync::Arc;
+
+type Backend = KfdBackend<KfdFace>;
+
+struct Bench {
+    runtime: Arc<Runtime<Backend>>,
+    gpu: AgentId,
+}
+
+impl Bench {
+    fn new(gpu: &str) -> Self {
+        let backend = KfdBackend::open(KfdFace::parse(gpu).unwrap()).unwrap();
+        let runtime = Runtime::new(Arc::new(backend), RuntimeConfig::default()).unwrap();
+        let gpu = runtime.gpu_ids().next().unwrap();
+        Self { runtime, gpu }
+    }
+
+    fn device(&self, size: u64) -> Buffer<Backend> {
+        let pool = self.runtime.find_pool(self.gpu, PoolFlags::COARSE).unwrap();
+        self.runtime.create_buffer(pool.id, size, &[]).unwrap()
+    }
+
+    /// Host memory that the GPU reaches.
+    fn host(&self, size: u64) -> Buffer<Backend> {
+        let pool = self.runtime.find_pool(AgentId(0), PoolFlags::FINE).unwrap();
+        self.runtime
+            .create_buffer(pool.id, size, &[self.gpu])
+            .unwrap()
+    }
+
+    fn copy(&self, to: u64, from: u64, bytes: u64) {
+        // SAFETY: ranges of buffers that live across the call, and that nobody else uses.
+        unsafe { self.runtime.backend().copy(self.gpu, to, from, bytes) }.unwrap();
+    }
+
+    fn submit(&self, work: DmaWork, after: &[u64], completion: Option<DmaCompletion>) {
+        let request = DmaRequest {
+            agent: self.gpu,
+            work,
+            after,
+            completion,
+        };
+        // SAFETY: as for `copy`; each test waits before it drops its buffers.
+        unsafe { self.runtime.backend().submit(&request) }.unwrap();
+    }
+}
+
+fn bytes(buffer: &Buffer<Backend>, size: usize) -> Vec<u8> {
+    let mut bytes = vec![0; size];
+    buffer.read(0, &mut bytes).unwrap();
+    bytes
+}
+
+fn pattern(size: usize) -> Vec<u8> {
+    (0..size as u32)
+        .map(|i| (i.wrapping_mul(0x9e37_79b1) >> 24) as u8)
+        .collect()
+}
+
+const GPUS: [&str; 3] = ["gfx90a", "gfx942", "gfx1100"];
+
+#[test]
+fn bytes_arrive_whatever_their_number_and_place() {
+    for gpu in GPUS {
+        let bench = Bench::new(gpu);
+        let (from, to) = (bench.device(1 << 20), bench.host(1 << 20));
+        let data = pattern(1 << 20);
+        from.write(0, &data).unwrap();
+        for (at, size) in [
+            (0, 0),
+            (0, 1),
+            (3, 5),
+            (4096, 4096),
+            (17, 70_001),
+            (0, 1 << 20),
+        ] {
+            to.write(0, &vec![0xee; 1 << 20]).unwrap();
+            bench.copy(to.address().0 + at, from.address().0 + at, size);
+            let (at, end) = (at as usize, (at + size) as usize);
+            let arrived = bytes(&to, 1 << 20);
+            assert!(arrived[at..end] == data[at..end], "{size} at {at} on {gpu}");
+            assert!(
+                arrived[..at]
+                    .iter()
+                    .chain(&arrived[end..])
+                    .all(|b| *b == 0xee)
+            );
+        }
+    }
+}
+
+#[test]
+fn many_copies_go_round_the_ring() {
+    let bench = Bench::new("gfx90a");
+    let (from, to) = (bench.device(4096), bench.device(4096));
+    for round in 0..3000u32 {
+        from.write(0, &round.to_le_bytes()).unwrap();
+        bench.copy(to.address().0, from.address().0, 4096);
+        assert_eq!(bytes(&to, 4), round.to_le_bytes());
+    }
+}
+
+#[test]
+fn work_ends_with_the_signal_its_mailbox_and_its_event() {
+    for gpu in GPUS {
+        let bench = Bench::new(gpu);
+        let backend = bench.runtime.backend();
+        let (words, value) = (bench.device(8192), bench.host(4096));
+        value.write(0, &2i64.to_le_bytes()).unwrap();
+        let event = backend.create_event(EventKind::Signal).unwrap();
+        let end = DmaCompletion {
+            value: value.address().0,
+            mailbox: backend.mailbox(event),
+            event: event.0,
+            timestamps: (value.address().0 + 64, value.address().0 + 96),
+        };
+        let fill = DmaWork::Fill {
+            to: words.address().0,
+            value: 0xdead_beef,
+            words: 2048,
+        };
+        bench.submit(fill, &[], Some(end));
+        let until = Timeout::At(rukh_core::backend::Clock::now(&**backend) + 60_000_000_000);
+        let outcome = backend.wait_events(&[event], WaitMode::Any, until, &mut |_| {});
+        assert_eq!(outcome, Ok(EventOutcome::Raised), "{gpu}");
+        let told = bytes(&value, 128);
+        assert_eq!(told[..8], 1i64.to_le_bytes());
+        let time = |at: usize| u64::from_le_bytes(told[at..at + 8].try_into().unwrap());
+        assert!(time(64) != 0 && time(64) <= time(96), "{gpu}");
+        let filled = bytes(&words, 8192);
+        assert!(
+            filled
+                .as_chunks::<4>()
+                .0
+                .iter()
+                .all(|w| *w == 0xdead_beefu32.to_le_bytes())
+        );
+        backend.destroy_event(event).unwrap();
+    }
+}
+
+#[test]
+fn work_waits_for_what_comes_before_it() {
+    let bench = Bench::new("gfx1100");
+    let (words, flags) = (bench.host(4096), bench.host(4096));
+    flags
+        .write(0, &[1u64.to_le_bytes(), 1u64.to_le_bytes()].concat())
+        .unwrap();
+    let end = DmaCompletion {
+        value: flags.address().0 + 8,
+        mailbox: 0,
+        event: 0,
+        timestamps: (0, 0),
+    };
+    let fill = DmaWork::Fill {
+        to: words.address().0,
+        value: 7,
+        words: 1,
+    };
+    bench.submit(fill, &[flags.address().0], Some(end));
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    assert_eq!(bytes(&words, 4), [0; 4]);
+    flags.write(0, &0u64.to_le_bytes()).unwrap();
+    let begun = std::time::Instant::now();
+    while bytes(&flags, 16)[8] != 0 {
+        assert!(begun.elapsed().as_secs() < 60);
+        std::thread::yield_now();
+    }
+    assert_eq!(bytes(&words, 4), 7u32.to_le_bytes());
+}
+
+#[test]
+fn what_no_engine_can_do_is_refused() {
+    let bench = Bench::new("gfx90a");
+    let backend = bench.runtime.backend();
+    let request = |agent, to| DmaRequest {
+        agent,
+        work: DmaWork::Fill {
+            to,
+            value: 0,
+            words: 1,
+        },
+        after: &[],
+        completion: None,
+    };
+    // SAFETY: both are refused before anything is done.
+    unsafe {
+        assert_eq!(
+            backend.submit(&request(bench.gpu, 6)),
+            Err(DmaError::Alignment {
+                what: "filled range",
+                address: 6
+            })
+        );
+        assert_eq!(
+            backend.submit(&request(AgentId(0), 8)),
+            Err(DmaError::NotSupported("DMA by an agent that is no GPU"))
+        );
+    }
+}
