@@ -1,4 +1,5 @@
 // A complete backend, and a program that runs on it. Section numbers are those of the guide.
+#![allow(missing_docs)]
 use rukh_core::backend::*;
 use rukh_core::mem::PoolFlags;
 use rukh_core::runtime::{QueueConfig, Runtime, RuntimeConfig, WaitOutcome};
