@@ -47,6 +47,9 @@ unit_tests() { RUKH_TEST_MODE=quick cargo test --workspace --locked; }
 port_faults() { cargo test --release --locked -p rukh-tests --test port_faults -- --nocapture; }
 golden_matrix() { cargo test --release --locked -p rukh-tests --test golden --test exactness --test triton -- --nocapture; }
 freestanding() { bash tests/scripts/freestanding.sh; }
+bare_targets() { bash tests/scripts/targets.sh; }
+boot_kernel() { bash tests/scripts/boot.sh; }
+loom_models() { (cd tests/loom && cargo fmt --check && cargo test --locked); }
 example() { cargo run --release --locked -p rukh-backend-sim --example vector_add; }
 c_library() { sh capi/install.sh "$prefix" && sh tests/scripts/exports.sh release; }
 package() { sh tests/scripts/package.sh "$prefix"; }
@@ -70,6 +73,9 @@ stage "golden kernels against the host ($mode, seed $RUKH_TEST_SEED)" golden_mat
 if [ "$mode" != quick ]; then
   stage "a system that refuses" port_faults
   stage "tier 0 without std and alloc" freestanding
+  stage "processors without an operating system" bare_targets
+  stage "a kernel that boots, on x86-64 and on AArch64" boot_kernel
+  stage "models of the queue ring" loom_models
   stage "example" example
   stage "C library" c_library
   stage "CMake and pkg-config" package

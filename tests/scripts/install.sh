@@ -3,7 +3,7 @@
 set -euo pipefail
 packages=(clang-19 lld-19 llvm-19 clang-22 lld-22 llvm-22 gcc libc6-dev linux-libc-dev libhsa-runtime-dev libhsa-runtime64-1 rocm-device-libs
   rocminfo kmod libdrm-dev valgrind util-linux jq
-  xz-utils zstd)
+  xz-utils zstd qemu-system-x86 qemu-system-arm)
 # What programs.sh compiles and runs.
 programs=(gcc-12 g++-12 gcc-12-offload-amdgcn gfortran-12 libomp-19-dev clang-tools-19 hipcc libamdhip64-dev
   librocrand-dev librocsparse-dev liboffload-22-dev cmake pkg-config)
@@ -21,6 +21,10 @@ fi
 for component in rustfmt clippy; do
   cargo "${component/rustfmt/fmt}" --version >/dev/null || rustup component add "$component"
 done
+# Processors without an operating system, and one that must be refused.
+if [ "${1:-default}" != quick ]; then
+  rustup target add x86_64-unknown-none aarch64-unknown-none riscv64gc-unknown-none-elf i686-unknown-linux-gnu
+fi
 if [ "${1:-default}" != quick ] && ! cargo fuzz --version >/dev/null 2>&1; then
   cargo install --locked cargo-fuzz
 fi

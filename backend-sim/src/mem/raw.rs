@@ -165,8 +165,10 @@ unsafe fn copy(mut from: *const u8, mut to: *mut u8, mut bytes: usize) {
         }
         return;
     }
-    // SAFETY: each block moves bytes that are left of the caller's ranges.
+    // SAFETY: each block moves bytes that are left of the caller's ranges. Kernels are often compiled for
+    // x86-64 without vector registers; they go on with the smaller blocks.
     unsafe {
+        #[cfg(target_feature = "sse2")]
         while bytes >= 64 {
             asm!(
                 "movups {a}, [{f}]", "movups {b}, [{f} + 16]",
@@ -181,12 +183,21 @@ unsafe fn copy(mut from: *const u8, mut to: *mut u8, mut bytes: usize) {
             to = to.add(64);
             bytes -= 64;
         }
+        #[cfg(target_feature = "sse2")]
         while bytes >= 16 {
             asm!("movups {a}, [{f}]", "movups [{t}], {a}", f = in(reg) from, t = in(reg) to,
                 a = out(xmm_reg) _, options(nostack, preserves_flags));
             from = from.add(16);
             to = to.add(16);
             bytes -= 16;
+        }
+        #[cfg(not(target_feature = "sse2"))]
+        while bytes >= 8 {
+            asm!("mov {a}, [{f}]", "mov [{t}], {a}", f = in(reg) from, t = in(reg) to,
+                a = out(reg) _, options(nostack, preserves_flags));
+            from = from.add(8);
+            to = to.add(8);
+            bytes -= 8;
         }
         while bytes >= 4 {
             asm!("mov {a:e}, [{f}]", "mov [{t}], {a:e}", f = in(reg) from, t = in(reg) to,
@@ -231,8 +242,8 @@ pub unsafe fn copy_64_avx(from: *const u8, to: *mut u8) {
 unsafe fn copy(mut from: *const u8, mut to: *mut u8, mut bytes: usize) {
     // SAFETY: each step moves bytes that are left of the caller's ranges.
     unsafe {
-        if (from.addr() | to.addr()) % 4 == 0 {
-            if (from.addr() | to.addr()) % 8 == 0 {
+        if (from.addr() | to.addr()).is_multiple_of(4) {
+            if (from.addr() | to.addr()).is_multiple_of(8) {
                 while bytes >= 8 {
                     store_u64(to, load_u64(from));
                     from = from.add(8);

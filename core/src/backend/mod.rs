@@ -13,6 +13,8 @@
 //! | [`Clock`] | time, on the host and on a device | yes |
 //! | [`Dma`], [`Ipc`], [`Svm`], [`VirtualMemory`], [`Debug`], [`Profiling`] | what a device may offer besides | `impl Dma for MyBackend {}` answers not-supported |
 //!
+//! [`guide`] (feature `alloc`) shows how to write one, with a complete program.
+//!
 //! [`Backend`] is their sum and implements itself. Middleware wraps any backend: [`Wrap`] implements the
 //! traits around one and shows every call to a [`Hook`], such as [`Trace`] or [`FaultInjector`].
 
@@ -20,6 +22,8 @@ mod clock;
 mod dma;
 mod events;
 mod fault;
+#[cfg(feature = "alloc")]
+pub mod guide;
 mod lock;
 mod memory;
 mod optional;

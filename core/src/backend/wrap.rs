@@ -113,6 +113,11 @@ pub trait Hook: Send + Sync {
     fn after(&self, call: &Call<'_>, outcome: Result<u64, &dyn Error>) {
         let _ = (call, outcome);
     }
+
+    /// After [`Memory::allocate`] has succeeded: what it gave. For hooks that play the device.
+    fn allocated(&self, allocation: &Allocation) {
+        let _ = allocation;
+    }
 }
 
 impl<H: Hook + ?Sized> Hook for &H {
@@ -122,6 +127,10 @@ impl<H: Hook + ?Sized> Hook for &H {
 
     fn after(&self, call: &Call<'_>, outcome: Result<u64, &dyn Error>) {
         (**self).after(call, outcome);
+    }
+
+    fn allocated(&self, allocation: &Allocation) {
+        (**self).allocated(allocation);
     }
 }
 
@@ -133,6 +142,10 @@ impl<H: Hook + ?Sized> Hook for alloc::sync::Arc<H> {
 
     fn after(&self, call: &Call<'_>, outcome: Result<u64, &dyn Error>) {
         (**self).after(call, outcome);
+    }
+
+    fn allocated(&self, allocation: &Allocation) {
+        (**self).allocated(allocation);
     }
 }
 
@@ -284,7 +297,11 @@ unsafe impl<B: Memory, H: Hook> Memory for Wrap<B, H> {
 
     fn allocate(&self, request: &MemoryRequest) -> Result<Allocation, MemoryError> {
         let pass = || self.inner.allocate(request);
-        self.memory(&Call::Allocate(request), pass, |a| a.handle.0)
+        let result = self.memory(&Call::Allocate(request), pass, |a| a.handle.0);
+        if let Ok(allocation) = &result {
+            self.hook.allocated(allocation);
+        }
+        result
     }
 
     unsafe fn free(&self, handle: MemoryHandle) -> Result<(), MemoryError> {
@@ -319,6 +336,10 @@ unsafe impl<B: Memory, H: Hook> Memory for Wrap<B, H> {
             agents,
         };
         self.memory(&call, pass, |a| a.handle.0)
+    }
+
+    fn flush_host_writes(&self, agent: AgentId) {
+        self.inner.flush_host_writes(agent);
     }
 
     fn available(&self, bank: BankId) -> Result<u64, MemoryError> {

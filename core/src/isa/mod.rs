@@ -180,7 +180,15 @@ impl Isa {
     /// # Errors
     /// Every [`IsaNameError`] but `Prefix`.
     pub fn from_target_id(target_id: &str) -> Result<Self, IsaNameError> {
-        let mut parts = target_id.split(':');
+        // `str::split` brings a bounds check into programs that want none.
+        let mut rest = Some(target_id);
+        let mut parts = core::iter::from_fn(|| {
+            let text = rest?;
+            let end = text.bytes().position(|byte| byte == b':');
+            let (part, after) = text.split_at_checked(end.unwrap_or(text.len()))?;
+            rest = after.get(1..);
+            Some(part)
+        });
         let processor = parts
             .next()
             .and_then(Processor::from_name)

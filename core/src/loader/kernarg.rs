@@ -535,8 +535,9 @@ impl Filler<'_> {
         use ValueKind as K;
         let kind = argument.kind;
         let (g, h) = (self.grid, self.hidden);
-        let whole = |d: usize| g.grid[d] / u32::from(g.group[d]);
-        let rest = |d: usize| g.grid[d] % u32::from(g.group[d]);
+        // A grid that was checked has no groups of 0.
+        let whole = |d: usize| g.grid[d] / u32::from(g.group[d]).max(1);
+        let rest = |d: usize| g.grid[d] % u32::from(g.group[d]).max(1);
         let half = |base: Option<u64>| base.map(|b| b >> 32);
         let (size, value): (u32, u64) = match kind {
             K::HiddenNone => return Ok(()),

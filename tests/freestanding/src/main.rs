@@ -6,6 +6,7 @@
 #![no_std]
 #![no_main]
 
+mod stack;
 mod system;
 
 use core::cell::UnsafeCell;
@@ -124,13 +125,18 @@ fn dispatch(rounds: u64) -> Option<()> {
     ARENA.release(slot, &SpinPark).then_some(())
 }
 
-/// A real code object: its ISA, its kernel's descriptor, its metadata, its arguments.
+/// A real code object: its ISA, its kernel's descriptor.
 fn code_object() -> Option<()> {
     let object = CodeObject::parse(OBJECT).ok()?;
     let agent = Isa::from_target_id("gfx90a:sramecc+:xnack-").ok()?;
-    if !object.isa().runs_on(&agent, object.generic_version()) {
-        return None;
-    }
+    let (_, descriptor) = object.kernels().next()?;
+    (object.isa().runs_on(&agent, object.generic_version()) && descriptor.kernarg_size != 0)
+        .then_some(())
+}
+
+/// Its metadata, and its kernel's arguments.
+fn arguments() -> Option<()> {
+    let object = CodeObject::parse(OBJECT).ok()?;
     let (symbol, descriptor) = object.kernels().next()?;
     let metadata = object.metadata().ok()??;
     let kernel = metadata.kernel(symbol.kernel_name()?).ok()??;
@@ -157,19 +163,28 @@ fn scratch() -> Option<()> {
     (layout(&device, 260, 64).ok()?.wave_bytes == 17 * 1024).then_some(())
 }
 
+/// No entry of tier 0 may need more stack than this, in bytes: kernels have little.
+const STACK_LIMIT: usize = 8 << 10;
+
 pub(crate) fn run() -> i32 {
-    let steps: [(&str, fn() -> Option<()>); 3] = [
-        ("dispatch", || dispatch(3)),
+    let steps: [(&str, fn() -> Option<()>); 4] = [
+        ("packets, ring and signals", || dispatch(3)),
         ("code object", code_object),
+        ("metadata and arguments", arguments),
         ("scratch", scratch),
     ];
     for (number, (name, step)) in (1..).zip(steps) {
         system::print(name);
-        if step().is_none() {
-            system::print(": FAILED\n");
+        let (outcome, stack) = stack::measure(step);
+        if outcome.is_none() || stack > STACK_LIMIT {
+            system::print(": FAILED, ");
+            system::print_number(stack);
+            system::print(" bytes of stack\n");
             return number;
         }
-        system::print(": passed\n");
+        system::print(": passed, with ");
+        system::print_number(stack);
+        system::print(" bytes of stack\n");
     }
     0
 }

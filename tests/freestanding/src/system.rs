@@ -58,6 +58,27 @@ pub(crate) fn print(text: &str) {
     }
 }
 
+/// Writes a number.
+pub(crate) fn print_number(mut number: usize) {
+    let mut digits = [b'0'; 20];
+    let mut length = 0;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+        length += 1;
+        if number == 0 {
+            break;
+        }
+    }
+    let start = digits.len().saturating_sub(length);
+    print(
+        digits
+            .get(start..)
+            .and_then(|d| str::from_utf8(d).ok())
+            .unwrap_or("?"),
+    );
+}
+
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     print("panic\n");

@@ -32,7 +32,7 @@ fn until<B: Backend + 'static>(
     met: impl Fn() -> bool,
 ) -> bool {
     let backend = world.runtime.backend();
-    let end = backend.now() + patience.as_nanos() as u64;
+    let end = backend.now() + patience.min(world.patience).as_nanos() as u64;
     while !met() {
         if backend.now() >= end {
             return false;

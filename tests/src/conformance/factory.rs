@@ -1,6 +1,7 @@
 //! Where the backend under test comes from.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rukh_backend_linux_kfd::KfdBackend;
 use rukh_backend_sim::kfd::KfdFace;
@@ -8,7 +9,7 @@ use rukh_backend_sim::{Mode, SimBackend, SimConfig};
 use rukh_core::backend::{Backend, FaultInjector, FaultPlan, Wrap};
 use rukh_core::runtime::RuntimeConfig;
 
-use super::Ledger;
+use super::{Device, Ledger, Malice};
 
 /// Makes backends of one kind.
 pub trait Factory: Clone + Send + Sync + 'static {
@@ -21,6 +22,11 @@ pub trait Factory: Clone + Send + Sync + 'static {
     /// Whether devices make progress only inside of calls.
     fn is_stepped(&self) -> bool {
         false
+    }
+
+    /// How long a test waits for what must come; in step mode, of the virtual clock.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(60)
     }
 
     /// Whether a memory fault of one queue stops all queues of its agent.
@@ -180,6 +186,57 @@ impl<F: Factory> Factory for Faulty<F> {
 
     fn faults_stop_the_agent(&self) -> bool {
         self.inner.faults_stop_the_agent()
+    }
+
+    fn config(&self) -> RuntimeConfig {
+        self.inner.config()
+    }
+}
+
+/// A factory whose devices are malicious or broken.
+#[derive(Clone, Debug)]
+pub struct Malicious<F> {
+    inner: F,
+    malice: Malice,
+    seed: u64,
+    devices: Arc<Mutex<Vec<Arc<Device>>>>,
+}
+
+impl<F> Malicious<F> {
+    /// Has the devices of what `inner` makes do this wrong, by the seed.
+    pub fn new(inner: F, malice: Malice, seed: u64) -> Self {
+        Self {
+            inner,
+            malice,
+            seed,
+            devices: Arc::default(),
+        }
+    }
+
+    /// How often any of them did.
+    pub fn acts(&self) -> u64 {
+        let devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        devices.iter().map(|device| device.acts()).sum()
+    }
+}
+
+impl<F: Factory> Factory for Malicious<F> {
+    type Backend = Wrap<F::Backend, Arc<Device>>;
+
+    fn make(&self) -> Self::Backend {
+        let device = Arc::new(Device::new(self.malice, self.seed));
+        let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        devices.push(device.clone());
+        Wrap::new(self.inner.make(), device)
+    }
+
+    fn is_stepped(&self) -> bool {
+        self.inner.is_stepped()
+    }
+
+    /// Devices that work need little of the virtual clock; a kernel that never ends uses all that there is.
+    fn patience(&self) -> Duration {
+        Duration::from_millis(20)
     }
 
     fn config(&self) -> RuntimeConfig {

@@ -19,6 +19,7 @@ mod hostile;
 mod ledger;
 mod lifecycle;
 mod loading;
+mod malice;
 mod memory;
 mod port;
 mod queues;
@@ -28,11 +29,12 @@ mod topology;
 mod work;
 mod world;
 
-pub use factory::{Factory, Faulty, KfdFactory, SimFactory, Watched};
+pub use factory::{Factory, Faulty, KfdFactory, Malicious, SimFactory, Watched};
 pub use failure::{Failure, Outcome};
 pub use ledger::Ledger;
+pub use malice::{Device, Malice};
 pub use port::{PortFactory, run_with_port_faults};
-pub use run::{Test, run, run_with_faults, run_with_random_faults};
+pub use run::{Test, run, run_with_faults, run_with_malice, run_with_random_faults};
 pub use work::{Prepared, VectorAdd};
 pub use world::World;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rukh_core::backend::FaultPlan;
 
-use super::{Factory, Faulty, Outcome, Watched, all};
+use super::{Factory, Faulty, Malice, Malicious, Outcome, Watched, all};
 
 /// A test that takes longer hangs. Far beyond what any takes, on a busy machine too.
 const HANGS_AFTER: Duration = Duration::from_secs(120);
@@ -91,6 +91,36 @@ fn faulty<F: Factory>(chapter: &str, name: &str, factory: &F, plan: FaultPlan) -
         panic!("{chapter}::{name} under {plan:?}, which had nothing fail: {failure}");
     }
     injected
+}
+
+/// Runs one test on devices that do something wrong; gives how often they did.
+///
+/// # Panics
+/// If it panics, takes without giving back or hangs; or fails though no device did anything wrong.
+pub fn run_with_malice<F: Factory>(
+    chapter: &str,
+    name: &str,
+    factory: &F,
+    malice: Malice,
+    seed: u64,
+) -> u64 {
+    let watched = Watched::new(factory.clone());
+    let malicious = Malicious::new(watched.clone(), malice, seed);
+    let outcome = bounded(find(chapter, name), &malicious);
+    let acts = malicious.acts();
+    let faults = watched.faults();
+    assert!(
+        faults.is_empty(),
+        "{chapter}::{name} under {malice:?}, seed {seed}: {}",
+        faults.join("\n")
+    );
+    // What a test expects of a device that works need not hold here.
+    if let Err(failure) = outcome
+        && acts == 0
+    {
+        panic!("{chapter}::{name} under {malice:?}, which did nothing: {failure}");
+    }
+    acts
 }
 
 pub(super) fn find<F: Factory>(chapter: &str, name: &str) -> Test<F> {

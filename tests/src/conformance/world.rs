@@ -10,9 +10,6 @@ use rukh_core::runtime::{Agent, Buffer, Kernel, Program, Queue, QueueConfig, Run
 use super::{Factory, Failure, Outcome};
 use crate::golden::committed;
 
-/// How long a test waits for what must come. In step mode, of the virtual clock.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// A runtime over a fresh backend.
 #[derive(Debug)]
 pub struct World<B: Backend + 'static> {
@@ -24,6 +21,8 @@ pub struct World<B: Backend + 'static> {
     pub gpu: AgentId,
     /// Whether devices make progress only inside of calls.
     pub stepped: bool,
+    /// How long to wait for what must come.
+    pub patience: Duration,
     /// Whether a memory fault of one queue stops all queues of its agent.
     pub faults_stop_the_agent: bool,
 }
@@ -46,6 +45,7 @@ impl<B: Backend + 'static> World<B> {
             cpu: first(false)?,
             gpu: first(true)?,
             stepped: factory.is_stepped(),
+            patience: factory.patience(),
             faults_stop_the_agent: factory.faults_stop_the_agent(),
             runtime,
         })
@@ -56,13 +56,14 @@ impl<B: Backend + 'static> World<B> {
         self.runtime.agents().iter().filter(|agent| agent.is_gpu())
     }
 
-    /// The present time and `PATIENCE`.
+    /// The present time and the factory's patience.
     pub fn deadline(&self) -> Timeout {
-        self.after(PATIENCE)
+        self.after(self.patience)
     }
 
-    /// The present time and this long.
+    /// The present time and this long, or the factory's patience if that is less.
     pub fn after(&self, wait: Duration) -> Timeout {
+        let wait = wait.min(self.patience);
         Timeout::At(self.runtime.backend().now() + wait.as_nanos() as u64)
     }
 

@@ -1,0 +1,41 @@
+//! The conformance suite on devices that are malicious or broken: garbage in indices, signals, queues and
+//! packets, completions that come twice or never. Whatever a device writes, calls end in time, with a result or a
+//! typed error; nothing panics, leaks, or touches memory that is not there.
+
+use rukh_tests::conformance::{Malice, SimFactory, run_with_malice};
+
+macro_rules! hostile {
+    ({ $factory:expr } $($chapter:ident { $($test:ident)* })*) => {
+        mod hostile_device {
+            use super::*;
+            $(#[test]
+            fn $chapter() {
+                for malice in Malice::ALL {
+                    for seed in 0..2 {
+                        $(run_with_malice(stringify!($chapter), stringify!($test), &$factory, malice, seed);)*
+                    }
+                }
+            })*
+        }
+    };
+}
+rukh_tests::conformance_tests! { [hostile] SimFactory::step("gfx90a,gfx1100", 5) }
+
+#[test]
+fn each_kind_of_malice_does_something_to_a_dispatch() {
+    let factory = SimFactory::step("gfx90a", 1);
+    for malice in Malice::ALL {
+        let acts: u64 = (0..8)
+            .map(|seed| {
+                run_with_malice(
+                    "dispatch",
+                    "a_completion_signal_falls_by_one",
+                    &factory,
+                    malice,
+                    seed,
+                )
+            })
+            .sum();
+        assert_ne!(acts, 0, "{malice:?}");
+    }
+}
