@@ -272,6 +272,9 @@ pub fn root() -> *const HsaApiTable {
     &raw const ROOT
 }
 
+#[cfg(test)]
+use unexported::*;
+
 /// The three functions that only the table has: they have no export to take a signature from.
 #[cfg(test)]
 mod unexported {
@@ -286,5 +289,3 @@ mod unexported {
     }
     none!(hsa_amd_queue_intercept_create hsa_amd_queue_intercept_register hsa_amd_runtime_queue_create_register);
 }
-#[cfg(test)]
-use unexported::*;
