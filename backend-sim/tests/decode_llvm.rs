@@ -163,6 +163,9 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
     if starts(&["v_ldexp_f16"]) && has("sext(") && !has("sdwa") {
         return Some("LLVM reads the negation of an integer as its sign extension");
     }
+    if arch == Arch::Gfx1030 && has("16_e64 ") && !has("op_sel") {
+        return Some("LLVM shows no half selection where gfx10 has a short form too");
+    }
     if has("prefetch") {
         return Some("not in the list yet: scalar prefetch of gfx12");
     }
@@ -386,7 +389,13 @@ fn random_words_on_gfx1100_read_as_llvm_reads_them() {
 }
 
 #[test]
-fn random_words_on_the_other_processors_read_as_llvm_reads_them() {
+fn random_words_on_gfx1030_and_gfx1201_read_as_llvm_reads_them() {
+    check_random(Arch::Gfx1030, Lanes::W32);
+    check_random(Arch::Gfx1201, Lanes::W32);
+}
+
+#[test]
+fn random_words_on_the_other_gfx9_processors_read_as_llvm_reads_them() {
     for arch in [
         Arch::Gfx900,
         Arch::Gfx906,
@@ -396,6 +405,4 @@ fn random_words_on_the_other_processors_read_as_llvm_reads_them() {
     ] {
         check_random(arch, Lanes::W64);
     }
-    check_random(Arch::Gfx1030, Lanes::W32);
-    check_random(Arch::Gfx1201, Lanes::W32);
 }

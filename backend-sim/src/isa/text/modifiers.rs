@@ -132,6 +132,12 @@ impl Text<'_> {
                 }
                 bits(f, "op_sel_hi", mods.op_sel_hi)?;
             }
+            // Since gfx942, operations on doubles keep the signs of their sources in BLGP.
+            let signs = self.arch.is_gfx942_plus() && self.row().mnemonic.ends_with("_f64");
+            if signs && mods.blgp != 0 {
+                let [a, b, c] = [0, 1, 2].map(|source| mods.blgp >> source & 1);
+                return write!(f, " neg:[{a},{b},{c}]");
+            }
             for (name, value) in [
                 ("cbsz", mods.cbsz),
                 ("abid", mods.abid),
