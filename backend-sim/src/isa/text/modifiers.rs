@@ -307,7 +307,7 @@ impl Text<'_> {
             (1, _, true) => " th:TH_STORE_NT",
             (2, _, true) => " th:TH_STORE_HT",
             (3, _, true) if scope == 3 => " th:TH_STORE_BYPASS",
-            (3, _, true) => " th:TH_STORE_RT_WB",
+            (3, _, true) => " th:TH_STORE_WB",
             (4, _, true) => " th:TH_STORE_NT_RT",
             (5, _, true) => " th:TH_STORE_RT_NT",
             (6, _, true) => " th:TH_STORE_NT_HT",
