@@ -165,6 +165,18 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
     if starts(&["v_ldexp_f16"]) && has("sext(") && !has("sdwa") {
         return Some("LLVM reads the negation of an integer as its sign extension");
     }
+    if arch == Arch::Gfx1030 && has("16_e64 ") && !has("op_sel") {
+        return Some("LLVM shows no half selection where gfx10 has a short form too");
+    }
+    if arch == Arch::Gfx1201 && (has(" nv") || has(" scale_offset")) {
+        return Some("bits that only gfx1250 has, which LLVM reads on all of gfx12");
+    }
+    if arch == Arch::Gfx1201 && has("_f16_e64 ") && !has("op_sel") {
+        return Some("LLVM knows no halves where bits of absent sources are set");
+    }
+    if starts(&["v_fma_mix"]) && matches!(ours, Err(DecodeError::UnknownEncoding { .. })) {
+        return Some("LLVM reads gfx9's encoding on gfx12 too");
+    }
     if has("prefetch") {
         return Some("not in the list yet: scalar prefetch of gfx12");
     }
@@ -388,7 +400,13 @@ fn random_words_on_gfx1100_read_as_llvm_reads_them() {
 }
 
 #[test]
-fn random_words_on_the_other_processors_read_as_llvm_reads_them() {
+fn random_words_on_gfx1030_and_gfx1201_read_as_llvm_reads_them() {
+    check_random(Arch::Gfx1030, Lanes::W32);
+    check_random(Arch::Gfx1201, Lanes::W32);
+}
+
+#[test]
+fn random_words_on_the_other_gfx9_processors_read_as_llvm_reads_them() {
     for arch in [
         Arch::Gfx900,
         Arch::Gfx906,
@@ -398,6 +416,4 @@ fn random_words_on_the_other_processors_read_as_llvm_reads_them() {
     ] {
         check_random(arch, Lanes::W64);
     }
-    check_random(Arch::Gfx1030, Lanes::W32);
-    check_random(Arch::Gfx1201, Lanes::W32);
 }

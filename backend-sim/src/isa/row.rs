@@ -350,7 +350,6 @@ impl Row {
     /// Whether the instruction has DPP forms in `format`.
     pub fn has_dpp(&self, arch: Arch, format: Format) -> bool {
         let in_format = match format {
-            Format::Vop2 if self.op == Op::v_pk_fmac_f16 => arch.is_gfx9() || arch.is_gfx11_plus(),
             Format::Vop1 | Format::Vop2 => true,
             Format::Vopc | Format::Vop3 => arch.is_gfx11_plus(),
             Format::Vop3p => arch.is_gfx11_plus() && self.flags.has(Flags::PACKED_DPP),

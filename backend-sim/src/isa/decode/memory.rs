@@ -46,6 +46,8 @@ pub(super) fn ds(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let mut operands = [Operand::None; 8];
     for (slot, desc) in operands.iter_mut().zip(row.operands()) {
         *slot = match desc.field {
+            // What GWS instructions take from a register is data, wherever it stands.
+            Field::Addr if row.mnemonic.starts_with("ds_gws_") => data(bits(high, 0, 8), acc),
             Field::Addr => Operand::Vgpr(bits(high, 0, 8) as u8),
             Field::Data => data(bits(high, 8, 8), acc),
             Field::Data1 => data(bits(high, 16, 8), acc),

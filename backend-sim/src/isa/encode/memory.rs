@@ -18,6 +18,9 @@ pub(super) fn ds(cx: &Cx) -> Result<Encoded, EncodeError> {
     let mut accs = Accs::default();
     for (operand, desc) in cx.operands() {
         high |= match desc.field {
+            Field::Addr if cx.inst.op.row().mnemonic.starts_with("ds_gws_") => {
+                accs.data(cx, operand)?
+            }
             Field::Addr => cx.vgpr(operand)?,
             Field::Data => accs.data(cx, operand)? << 8,
             Field::Data1 => accs.data(cx, operand)? << 16,

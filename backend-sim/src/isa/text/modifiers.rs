@@ -134,6 +134,12 @@ impl Text<'_> {
                 }
                 bits(f, "op_sel_hi", mods.op_sel_hi)?;
             }
+            // Since gfx942, operations on doubles keep the signs of their sources in BLGP.
+            let signs = self.arch.is_gfx942_plus() && self.row().mnemonic.ends_with("_f64");
+            if signs && mods.blgp != 0 {
+                let [a, b, c] = [0, 1, 2].map(|source| mods.blgp >> source & 1);
+                return write!(f, " neg:[{a},{b},{c}]");
+            }
             for (name, value) in [
                 ("cbsz", mods.cbsz),
                 ("abid", mods.abid),
@@ -321,7 +327,7 @@ impl Text<'_> {
             (1, _, true) => " th:TH_STORE_NT",
             (2, _, true) => " th:TH_STORE_HT",
             (3, _, true) if scope == 3 => " th:TH_STORE_BYPASS",
-            (3, _, true) => " th:TH_STORE_RT_WB",
+            (3, _, true) => " th:TH_STORE_WB",
             (4, _, true) => " th:TH_STORE_NT_RT",
             (5, _, true) => " th:TH_STORE_RT_NT",
             (6, _, true) => " th:TH_STORE_NT_HT",

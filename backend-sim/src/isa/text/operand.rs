@@ -162,6 +162,10 @@ impl Text<'_> {
             Operand::Float(constant) => f.write_str(inline_float(constant, ty)),
             // SOP1 shows all of a literal.
             Operand::Literal(value) if ty.is_16() && self.is_sop1() => literal(f, value, Type::B32),
+            // Scalar comparisons take the literal for an integer.
+            Operand::Literal(value) if ty == Type::F16 && self.inst.format == Format::Sopc => {
+                literal(f, value, Type::U16)
+            }
             Operand::Literal(value) => literal(f, value, ty),
             Operand::Imm(value) => write!(f, "{value}"),
         }
