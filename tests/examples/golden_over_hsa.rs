@@ -1,10 +1,11 @@
 //! Golden kernels through an HSA library, against the same sources compiled for the host.
 //!
 //! ```text
-//! golden_over_hsa LIBRARY GPU
+//! golden_over_hsa LIBRARY GPU [VERSION...]
 //! ```
 //!
-//! The library is a path or a name that the dynamic linker finds; the GPU the name of an agent. `RUKH_GOLDEN` (a filter, a
+//! The library is a path or a name that the dynamic linker finds; the GPU the name of an agent;
+//! the versions (`v4`, `v5`, `v6`; without any, all) those of the code objects that it reads. `RUKH_GOLDEN` (a filter, a
 //! seed or `full`) chooses cases, `RUKH_GOLDEN_DIR` has the objects, `RUKH_TEST_SEED` fills the buffers.
 
 use rukh_tests::golden::{HsaLauncher, Objects, Options, Selection, Strictness, run_cases};
@@ -14,11 +15,15 @@ use std::time::{Duration, Instant};
 fn run() -> Result<(usize, usize), String> {
     let mut arguments = std::env::args().skip(1);
     let (Some(library), Some(gpu)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: golden_over_hsa LIBRARY GPU".into());
+        return Err("usage: golden_over_hsa LIBRARY GPU [VERSION...]".into());
     };
     let setting = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let mut cases = Selection::from_environment().cases();
-    cases.retain(|case| case.target.processor() == gpu);
+    let versions: Vec<String> = arguments.collect();
+    cases.retain(|case| {
+        let read = |version: &String| version == case.version.name();
+        case.target.processor() == gpu && (versions.is_empty() || versions.iter().any(read))
+    });
     let objects = match setting("RUKH_GOLDEN_DIR") {
         Some(directory) => Objects::at(directory),
         None => Objects::standard()?,

@@ -134,9 +134,10 @@ grep -q "Memory access fault by GPU node-1 .* on address 0x$address. Reason: Pag
 echo "PASS a memory fault without a handler"
 
 # The golden kernels, which use all that compilers ask a runtime for: scratch, dynamic group memory, hidden arguments.
+# This runtime reads code objects up to version 5.
 case ${RUKH_TEST_MODE:-default} in full) cases=full ;; *) cases=${RUKH_TEST_SEED:-1} ;; esac
 RUKH_GOLDEN=$cases RUKH_KFD=gfx90a RUKH_KFD_LOG=1 LD_PRELOAD=$preload timeout 3000 \
-  "$built/examples/golden_over_hsa" "$library" gfx90a > "$work/out" 2> "$work/err" ||
+  "$built/examples/golden_over_hsa" "$library" gfx90a v4 v5 > "$work/out" 2> "$work/err" ||
   { cat "$work/out" "$work/err" >&2; fail "golden kernels"; }
 cat "$work/out"
 executed 1000000

@@ -2,6 +2,7 @@
 
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 use rukh_core::backend::{
     AgentId, AgentKind, Allocation, Backend, BankId, Doorbell, EventId, EventKind, EventOutcome,
@@ -16,21 +17,21 @@ use super::{Factory, Failure, Outcome};
 
 const PAGE: u64 = 4096;
 const RING: u64 = 4 * PAGE;
-/// How long to wait for what must come, in nanoseconds.
-const PATIENCE: u64 = 60_000_000_000;
 
 /// Memory that host and GPU reach, and an engine's queue.
 struct Engine<'b, B: Backend> {
     backend: &'b B,
     gpu: AgentId,
     generation: Generation,
+    /// How long to wait for what must come, in nanoseconds.
+    patience: u64,
     queue: Option<HardwareQueue>,
     /// Ring, page of pointers, page of data.
     memory: Vec<Allocation>,
 }
 
 impl<'b, B: Backend> Engine<'b, B> {
-    fn new(backend: &'b B) -> Outcome<Self> {
+    fn new(backend: &'b B, patience: Duration) -> Outcome<Self> {
         let broken = |what: &str| Failure::Broken(what.into());
         let gpu = (0..backend.agent_count()).map(AgentId).find_map(|id| {
             match backend.agent(id).map(|agent| agent.kind) {
@@ -45,6 +46,7 @@ impl<'b, B: Backend> Engine<'b, B> {
             backend,
             gpu,
             generation: generation.ok_or_else(|| broken("the GPU has engines of no generation"))?,
+            patience: patience.as_nanos() as u64,
             queue: None,
             memory: Vec::new(),
         };
@@ -146,7 +148,7 @@ impl<'b, B: Backend> Engine<'b, B> {
         let begun = self.backend.now();
         while self.pointer(1)?.load(Ordering::Acquire) != self.pointer(0)?.load(Ordering::Relaxed) {
             ensure!(
-                self.backend.now() - begun < PATIENCE,
+                self.backend.now() - begun < self.patience,
                 "the queue does not end"
             );
             self.backend.relax();
@@ -169,7 +171,7 @@ impl<B: Backend> Drop for Engine<'_, B> {
 
 pub(super) fn copies_and_fills_arrive_in_order<F: Factory>(factory: &F) -> Outcome {
     let backend = factory.make();
-    let engine = Engine::new(&backend)?;
+    let engine = Engine::new(&backend, factory.patience())?;
     for number in 0..1000 {
         engine
             .dword(number)?
@@ -206,13 +208,13 @@ pub(super) fn a_wait_holds_back_what_follows_and_an_event_tells<F: Factory>(
 ) -> Outcome {
     let backend = factory.make();
     let event = backend.create_event(EventKind::Signal)?;
-    let outcome = wait_and_tell(&backend, event);
+    let outcome = wait_and_tell(&backend, event, factory.patience());
     let _ = backend.destroy_event(event);
     outcome
 }
 
-fn wait_and_tell<B: Backend>(backend: &B, event: EventId) -> Outcome {
-    let engine = Engine::new(backend)?;
+fn wait_and_tell<B: Backend>(backend: &B, event: EventId, patience: Duration) -> Outcome {
+    let engine = Engine::new(backend, patience)?;
     engine.dword(0)?.store(1, Ordering::Relaxed);
     engine.dword(2)?.store(5, Ordering::Relaxed);
     engine.send(|w| {
@@ -233,7 +235,7 @@ fn wait_and_tell<B: Backend>(backend: &B, event: EventId) -> Outcome {
     ensure_eq!(wait(moment)?, EventOutcome::TimedOut);
     ensure_eq!(engine.dword(100)?.load(Ordering::Relaxed), 0);
     engine.dword(0)?.store(0, Ordering::Release);
-    let deadline = Timeout::At(backend.now() + PATIENCE);
+    let deadline = Timeout::At(backend.now() + engine.patience);
     ensure_eq!(wait(deadline)?, EventOutcome::Raised);
     ensure_eq!(engine.dword(100)?.load(Ordering::Acquire), 9);
     ensure_eq!(engine.dword(2)?.load(Ordering::Relaxed), 4);
@@ -249,18 +251,24 @@ fn wait_and_tell<B: Backend>(backend: &B, event: EventId) -> Outcome {
 pub(super) fn a_bad_address_is_reported<F: Factory>(factory: &F) -> Outcome {
     let backend = factory.make();
     let event = backend.create_event(EventKind::MemoryFault)?;
-    let outcome = fault(&backend, event, !factory.faults_stop_the_agent());
+    let outcome = fault(
+        &backend,
+        event,
+        factory.patience(),
+        !factory.faults_stop_the_agent(),
+    );
     let _ = backend.destroy_event(event);
     outcome
 }
 
 /// `apart`: a bad address of one queue leaves the others alone.
-fn fault<B: Backend>(backend: &B, event: EventId, apart: bool) -> Outcome {
-    let (engine, bystander) = (Engine::new(backend)?, Engine::new(backend)?);
+fn fault<B: Backend>(backend: &B, event: EventId, patience: Duration, apart: bool) -> Outcome {
+    let engine = Engine::new(backend, patience)?;
+    let bystander = Engine::new(backend, patience)?;
     // The first page is never mapped.
     engine.send(|w| w.fence(0x10, 1))?;
     let mut reports = Vec::new();
-    let deadline = Timeout::At(backend.now() + PATIENCE);
+    let deadline = Timeout::At(backend.now() + engine.patience);
     let outcome = backend.wait_events(&[event], WaitMode::Any, deadline, &mut |report| {
         reports.push(report);
     })?;

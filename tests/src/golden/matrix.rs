@@ -100,7 +100,8 @@ impl Version {
     /// Every version of the matrix.
     pub const ALL: [Version; 3] = [Version::V4, Version::V5, Version::V6];
 
-    const fn name(self) -> &'static str {
+    /// `v4`, `v5` or `v6`.
+    pub const fn name(self) -> &'static str {
         match self {
             Version::V4 => "v4",
             Version::V5 => "v5",
