@@ -35,6 +35,8 @@ pub(crate) struct Dispatch {
     remaining: AtomicU64,
     resident: AtomicU32,
     cancelled: AtomicBool,
+    /// Set by the first wave whose bad access its trap handler learns of.
+    trapped: AtomicBool,
     fault: Mutex<Option<WaveFault>>,
     /// Set once all work-groups are accounted for.
     done: AtomicBool,
@@ -70,9 +72,16 @@ impl Dispatch {
             remaining: AtomicU64::new(shape.total_groups()),
             resident: AtomicU32::new(0),
             cancelled: AtomicBool::new(false),
+            trapped: AtomicBool::new(false),
             fault: Mutex::new(None),
             done: AtomicBool::new(false),
         })
+    }
+
+    /// Whether a bad access of a wave that traps is the dispatch's first: drivers take a queue that has faulted off
+    /// the device, so that clients see one event, however many waves fault.
+    pub(crate) fn is_first_trap(&self) -> bool {
+        !self.trapped.swap(true, Ordering::Relaxed)
     }
 
     /// Work-groups that nobody has claimed.

@@ -220,7 +220,11 @@ impl<W: Send> Group<W> {
                                 break;
                             }
                         }
-                        WaveExit::Trapped(fault) => system.trapped(gpu.agent, &fault),
+                        WaveExit::Trapped(fault) => {
+                            if dispatch.is_first_trap() {
+                                system.trapped(gpu.agent, &fault);
+                            }
+                        }
                         WaveExit::Fault(trouble) => {
                             return Turn::Fault {
                                 wave: number as u32,
