@@ -80,6 +80,7 @@ mod tests {
     use super::*;
     use crate::golden::committed;
     use crate::oracle::{mutate::mutate, rng::Rng};
+    use rukh_backend_sim::isa::Operand;
     use rukh_core::loader::CodeObject;
 
     /// The executable bytes of every committed object.
@@ -122,6 +123,19 @@ mod tests {
                 rng.fill(&mut bytes);
                 check_code(arch, &bytes);
             }
+        }
+    }
+
+    #[test]
+    fn a_comparison_whose_sdwa_form_names_exec_keeps_it() {
+        // v_cmpx_eq_u16_sdwa exec, v70, s34 and v_cmp_eq_u16_sdwa exec, v70, s34: on GFX9 the e32 forms imply VCC.
+        for low in [0x7d74_44f9_u32, 0x7d54_44f9] {
+            let bytes = [low.to_le_bytes(), 0x8201_fe46_u32.to_le_bytes()].concat();
+            check_one(Arch::Gfx900, &bytes);
+            let inst = decode(Arch::Gfx900, &bytes).expect("both exist");
+            assert_eq!(inst.operands[0], Operand::ExecLo);
+            let encoded = encode(Arch::Gfx900, &inst).expect("they can be written");
+            assert_eq!(encoded.bytes(), bytes);
         }
     }
 

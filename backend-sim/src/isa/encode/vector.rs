@@ -26,9 +26,11 @@ pub(super) fn short(cx: &Cx) -> Result<Encoded, EncodeError> {
             Field::Dst => word |= (cx.vgpr(operand)? | half(operand, 3)) << 17,
             Field::AccDst => word |= cx.source(operand, &mut literal)? << 17 & 0xff << 17,
             Field::ScalarDst => word |= cx.scalar_register(operand)? << 17,
-            Field::MaskDst | Field::CmpxDst
-                if !matches!(operand, Operand::VccLo | Operand::ExecLo) =>
-            {
+            Field::MaskDst | Field::CmpxDst if operand != implied_mask(cx, desc.field) => {
+                if mods.sdwa.is_none() {
+                    let op = cx.inst.op;
+                    return Err(EncodeError::BadOperand { op, operand });
+                }
                 mask = Some(cx.scalar_register(operand)?);
             }
             Field::Src0 | Field::AccSrc0 => {
@@ -72,6 +74,16 @@ pub(super) fn short(cx: &Cx) -> Result<Encoded, EncodeError> {
         encoded.push(extra);
     }
     Ok(encoded)
+}
+
+/// The destination of a comparison that no bit of its encoding names. SDWA can name every other one, EXEC of a
+/// GFX9 `v_cmpx` too, which writes EXEC beside its destination.
+fn implied_mask(cx: &Cx, field: Field) -> Operand {
+    if field == Field::CmpxDst && cx.arch.is_gfx10_plus() {
+        Operand::ExecLo
+    } else {
+        Operand::VccLo
+    }
 }
 
 fn sdwa_word(cx: &Cx, sdwa: Sdwa, src0: u32, src1: u32, mask: Option<u32>) -> u32 {
