@@ -25,6 +25,7 @@ mod descriptor;
 mod dpp;
 mod ds;
 mod dual;
+mod exceptions;
 mod fast;
 mod fault;
 mod flat;

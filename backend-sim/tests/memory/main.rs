@@ -6,9 +6,12 @@
 mod bed;
 mod buffer;
 mod control;
+mod exceptions;
 mod flat;
 mod formats;
+mod forms;
 mod handler;
 mod image;
 mod lds;
+mod moves;
 mod scalar;
