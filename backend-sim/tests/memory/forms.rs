@@ -11,7 +11,7 @@ use rukh_backend_sim::isa::{
 };
 
 /// Forms of each operation.
-const EACH: usize = 4;
+const EACH: usize = 2;
 
 /// A vector register of each operand: far enough apart for pairs.
 const SOURCES: [u8; 3] = [10, 14, 18];
@@ -222,11 +222,25 @@ fn sdwa_is_the_instruction_on_parts_of_registers() {
         let (mut rng, mut random, mut checked) = (Rng::new(11), Random(12), 0);
         for &op in Op::ALL.iter().filter(|&&op| !is_special(op)) {
             let mut forms = 0;
-            for _ in 0..EACH * 10 {
-                let Some(inst) = generate(arch, op, &mut rng).map(placed) else {
+            for _ in 0..EACH * 16 {
+                let Some(inst) = generate(arch, op, &mut rng) else {
                     break;
                 };
                 let Some(sdwa) = inst.mods.sdwa else { continue };
+                let inst = placed(inst);
+                let constant = |operand: &Operand| {
+                    !matches!(
+                        operand,
+                        Operand::Vgpr(_) | Operand::Sgpr(_) | Operand::VccLo | Operand::None
+                    )
+                };
+                // Others than registers are whole, whatever is selected, or of the moment.
+                let mut read = inst.operands.iter().zip(op.row().operands());
+                if read.any(|(operand, desc)| {
+                    matches!(desc.field, Field::Src0 | Field::Src1) && constant(operand)
+                }) {
+                    continue;
+                }
                 if forms == EACH {
                     break;
                 }
@@ -312,7 +326,7 @@ fn sdwa_is_the_instruction_on_parts_of_registers() {
                 checked += 1;
             }
         }
-        assert!(checked > 500, "{arch}: {checked}");
+        assert!(checked > 300, "{arch}: {checked}");
     }
 }
 
@@ -375,11 +389,12 @@ fn dpp_is_the_instruction_on_lanes_exchanged() {
         let (mut rng, mut random, mut checked) = (Rng::new(13), Random(14), 0);
         for &op in Op::ALL.iter().filter(|&&op| !is_special(op)) {
             let mut forms = 0;
-            for _ in 0..EACH * 10 {
-                let Some(inst) = generate(arch, op, &mut rng).map(placed) else {
+            for _ in 0..EACH * 16 {
+                let Some(inst) = generate(arch, op, &mut rng) else {
                     break;
                 };
                 let Some(dpp) = inst.mods.dpp else { continue };
+                let inst = placed(inst);
                 // Refused by name.
                 if rukh_backend_sim::exec::check(arch, &inst).is_err() {
                     continue;
@@ -439,7 +454,7 @@ fn dpp_is_the_instruction_on_lanes_exchanged() {
                 checked += 1;
             }
         }
-        assert!(checked > 200, "{arch}: {checked}");
+        assert!(checked > 150, "{arch}: {checked}");
     }
 }
 
@@ -447,7 +462,7 @@ fn dpp_is_the_instruction_on_lanes_exchanged() {
 fn vopd_is_two_instructions_that_read_before_either_writes() {
     for arch in [Arch::Gfx1100, Arch::Gfx1201] {
         let (mut rng, mut random) = (Rng::new(15), Random(16));
-        for _ in 0..1500 {
+        for _ in 0..600 {
             let mut inst = generate_dual(arch, &mut rng).expect("there are pairs");
             // Registers of this test, few enough that the halves meet; parities stay.
             for operand in &mut inst.operands {

@@ -3,6 +3,7 @@
 //! Needs `llvm-mc-22` (package llvm-22). Expectations are worked out by hand, by exact
 //! arithmetic, or from AMD's published pseudocode; never by the executor's own functions.
 
+mod alignment;
 mod bed;
 mod buffer;
 mod control;
