@@ -3,8 +3,9 @@
 //! Tables that must not allocate have their capacity here. Each figure says what happens when it
 //! is not enough.
 
-/// Events that all signals of a runtime share. Waiting costs one system call over all of
-/// them; more events do not make waking more precise, since the leader looks at values.
+/// Events that all signals of a runtime share: the runtime's own signals the first, clients' the others. Waiting costs
+/// one system call over all of them; more of clients' events only keep the thread that calls handlers from waking for
+/// completions that nobody handles.
 pub const SHARED_EVENTS: usize = 4;
 
 /// Chunks of a signal arena. Each new chunk of a growing arena doubles the total, so 20 chunks of
