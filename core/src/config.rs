@@ -35,10 +35,10 @@ pub const QUEUE_MAX_PACKETS: u32 = 131_072;
 pub const MAX_PRIVATE_SEGMENT: u32 = 262_128;
 
 /// How long a blocking wait looks at the value before it sleeps, in nanoseconds.
-pub const SPIN_NS: u64 = 20_000;
+pub const SPIN_NS: u64 = 200_000;
 
 /// Bound of that spin in looks, for clocks that stand still while nothing else happens.
-pub const SPIN_LOOKS: u32 = 4096;
+pub const SPIN_LOOKS: u32 = 16_384;
 
 /// How often a sleeping waiter looks at signals that no event announces (signals that devices alone
 /// use, or when the system has no events left), in nanoseconds.
