@@ -18,9 +18,14 @@
 //! - A user pointer must stay mapped, readable and writable, until it is unmapped from all GPUs. There is no notifier.
 //! - A signal ends a wait that has a timeout with EINTR even if its handler has calls restarted; clients of the driver make
 //!   such a call again. A child process inherits nothing useful.
-//! - Refused with EOPNOTSUPP: dmabuf, SMI events, debugging, buffers and submissions through DRM. SVM answers EPERM, as a
-//!   kernel without it. Scratch addresses are taken and not used.
+//! - Shared virtual memory stays in the host's memory, wherever it is wanted; a range that is unmapped is forgotten as soon as
+//!   the face is told, which for the process's own allocator nobody does. A GPU that loses access loses it at once.
+//! - A dmabuf is a memory file; of another driver's none can be imported. Once a quarter of the process's descriptors are taken
+//!   by buffer objects, further ones cannot be exported (EMFILE).
+//! - Refused with EOPNOTSUPP: SMI events, debugging, buffers and submissions through DRM. Scratch addresses are taken and not
+//!   used.
 
+mod dmabuf;
 mod drm;
 mod errno;
 mod events;
@@ -30,9 +35,11 @@ mod interrupts;
 mod ioctl;
 mod memory;
 mod other;
+mod pages;
 mod process;
 mod queues;
 mod sizes;
+mod svm;
 mod topology;
 
 use crate::backend::{Mode, SimBackend, SimConfig};
@@ -191,6 +198,9 @@ impl KfdFace {
     pub unsafe fn unmap_range(&self, address: NonNull<u8>, size: usize) -> Result<(), i32> {
         // Held, so that nobody is given the addresses before they are forgotten.
         let process = &mut *self.process.lock();
+        let start = address.addr().get() as u64;
+        // Before: devices reach it until then.
+        self.forget_svm(process, start, start.saturating_add(size as u64));
         // SAFETY: by the caller's promise. A failure leaves all mapped.
         unsafe { rustix::mm::munmap(address.as_ptr().cast(), size) }
             .map_err(|errno| errno.raw_os_error())?;
@@ -201,6 +211,8 @@ impl KfdFace {
     /// The client has mapped something else over a range, so that mappings of the face's are gone.
     pub fn mapped_over(&self, address: NonNull<u8>, size: usize) {
         let process = &mut *self.process.lock();
+        let start = address.addr().get() as u64;
+        self.forget_svm(process, start, start.saturating_add(size as u64));
         self.forget_mappings(process, address, size);
     }
 
@@ -294,8 +306,7 @@ unsafe impl KfdPort for KfdFace {
         let mut flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         if let Some(at) = mapping.fixed {
             flags |= MapFlags::FIXED;
-            let process = &mut *self.process.lock();
-            self.forget_mappings(process, at, mapping.size);
+            self.mapped_over(at, mapping.size);
         }
         let at = mapping
             .fixed
@@ -303,7 +314,12 @@ unsafe impl KfdPort for KfdFace {
         // SAFETY: without a fixed address the kernel picks a free one; with it, the caller owns the range.
         let address = unsafe { rustix::mm::mmap_anonymous(at, mapping.size, access, flags) }
             .map_err(|errno| failed(errno.raw_os_error()))?;
-        NonNull::new(address.cast()).ok_or_else(|| failed(EINVAL))
+        let address = NonNull::new(address.cast()).ok_or_else(|| failed(EINVAL))?;
+        // If it was something before, that was unmapped without a word.
+        let start = address.addr().get() as u64;
+        let process = &mut *self.process.lock();
+        self.forget_svm(process, start, start.saturating_add(mapping.size as u64));
+        Ok(address)
     }
 
     unsafe fn unmap(&self, address: NonNull<u8>, size: usize) {

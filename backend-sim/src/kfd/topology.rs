@@ -23,6 +23,7 @@ mod capability {
     pub const DOORBELL_64: u32 = 2 << 12;
     pub const REVISION_SHIFT: u32 = 22;
     pub const SRAM_ECC: u32 = 1 << 26;
+    pub const SVM: u32 = 1 << 27;
 }
 
 /// `debug_prop`: what a debugger would find. The lowest four bits count the address bits that a watch point ignores at
@@ -224,6 +225,7 @@ impl KfdFace {
             0
         };
         let capability = capability::DOORBELL_64
+            | capability::SVM
             | watch
             | ecc
             | (info.asic_revision & 0xf) << capability::REVISION_SHIFT;
