@@ -48,7 +48,7 @@ impl Drop for Pages {
     }
 }
 
-fn world(gpus: &str) -> World<Backend> {
+fn world(gpus: &'static str) -> World<Backend> {
     World::start(&KfdFactory::new(gpus)).unwrap()
 }
 
