@@ -19,6 +19,9 @@ use rukh_core::kfd::uapi::{
 use rustix::time::{ClockId, clock_gettime};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+/// What the host maps of device memory without resizable BARs.
+const SMALL_BAR_BYTES: u64 = 256 << 20;
+
 /// Most elements of an array that the kernel finds memory for.
 const MOST: u32 = 1 << 16;
 
@@ -242,6 +245,11 @@ impl KfdFace {
         super::drm::Now {
             used: self.process.lock().gpus[index].used,
             gtt: self.sim.host().memory_bytes,
+            visible: if self.small_bar {
+                SMALL_BAR_BYTES
+            } else {
+                self.gpus[index].profile.vram_bytes
+            },
             counter: self.sim.system().gpus[index].to_counter(time),
         }
     }

@@ -120,6 +120,9 @@ impl KfdFace {
             return Err(EADDRINUSE);
         }
         let gpu = self.gpu(a.gpu_id)?;
+        if self.small_bar && flags.contains(AllocFlags::PUBLIC | AllocFlags::VRAM) {
+            return Err(EINVAL);
+        }
         let index = Self::index(gpu);
         if process.gpus[index].render.is_none() {
             return Err(ENODEV);
@@ -336,7 +339,7 @@ impl KfdFace {
         gpu: Option<usize>,
         offset: u64,
         size: usize,
-        protection: ProtFlags,
+        mut protection: ProtFlags,
         at: Option<NonNull<u8>>,
     ) -> Result<NonNull<u8>, i32> {
         let process = &mut *self.process.lock();
@@ -351,6 +354,10 @@ impl KfdFace {
                     // User pages have no second mapping.
                     return Err(EPERM);
                 };
+                if self.small_bar && object.is_vram() {
+                    // The kernel maps it, and the first access is a fault.
+                    protection = ProtFlags::empty();
+                }
                 Some(number)
             }
             None => None,

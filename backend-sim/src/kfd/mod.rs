@@ -66,8 +66,8 @@ pub enum FaceError {
     /// The system cannot be simulated.
     #[error("{0}")]
     Profile(ProfileError),
-    /// A version of the interface that the face has not.
-    #[error("the version of the interface is none of 1.11 and 1.17")]
+    /// A version of the interface, or a kind of machine, that the face has not.
+    #[error("what stands before a colon is none of 1.11, 1.17 and smallbar")]
     Interface,
     /// Devices that progress inside of calls alone: behind a doorbell of plain memory nobody calls.
     #[error("the KFD face needs devices on threads of their own, not step mode")]
@@ -97,6 +97,8 @@ pub struct KfdFace {
     memory: OsMemory,
     gpus: Vec<FaceGpu>,
     interface: Interface,
+    /// Whether the host maps a window of device memory alone, which KFD's clients have nothing of.
+    small_bar: bool,
     // Taken before the locks of `shared`; never while waiting for an event.
     process: Mutex<Process>,
 }
@@ -135,6 +137,7 @@ impl KfdFace {
             memory,
             gpus,
             interface: Interface::default(),
+            small_bar: false,
         })
     }
 
@@ -145,22 +148,39 @@ impl KfdFace {
         self
     }
 
-    /// A machine with the GPUs of a list such as `gfx90a,gfx1100`, or with `none`; with `1.11:` or `1.17:` before it, behind that
-    /// version of the interface.
+    /// The same machine without resizable BARs: the host does not reach device memory.
+    #[must_use]
+    pub fn with_small_bar(mut self) -> Self {
+        self.small_bar = true;
+        self
+    }
+
+    /// A machine with the GPUs of a list such as `gfx90a,gfx1100`, or with `none`. Before it, each with a colon: `1.11` or `1.17`
+    /// for that version of the interface, `smallbar` for [`Self::with_small_bar`].
     ///
     /// # Errors
     /// See [`FaceError`].
     pub fn parse(list: &str) -> Result<Self, FaceError> {
-        let (interface, gpus) = match list.split_once(':') {
-            Some((version, gpus)) => (Interface::parse(version).ok_or(FaceError::Interface)?, gpus),
-            None => (Interface::default(), list),
-        };
+        let (mut interface, mut small_bar, mut gpus) = (Interface::default(), false, list);
+        while let Some((wish, rest)) = gpus.split_once(':') {
+            if wish == "smallbar" {
+                small_bar = true;
+            } else {
+                interface = Interface::parse(wish).ok_or(FaceError::Interface)?;
+            }
+            gpus = rest;
+        }
         let config = if gpus == "none" {
             SimConfig::new(Vec::new())
         } else {
             SimConfig::parse(gpus).map_err(FaceError::Profile)?
         };
-        Ok(Self::new(config)?.with_interface(interface))
+        let face = Self::new(config)?.with_interface(interface);
+        Ok(if small_bar {
+            face.with_small_bar()
+        } else {
+            face
+        })
     }
 
     /// Reports of queues that stopped, oldest first; the last few. No kernel says as much.

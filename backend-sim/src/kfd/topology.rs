@@ -181,7 +181,9 @@ impl KfdFace {
         let mut found = Vec::new();
         self.sim.links(&mut |link| {
             let across = link.from.0 != 0 && link.to.0 != 0 && link.kind != LinkKind::Xgmi;
-            if link.from.0 == node && across == (list == List::P2pLinks) {
+            // The host has no way to what it does not map.
+            let hidden = self.small_bar && link.from.0 == 0 && link.to.0 != 0;
+            if !hidden && link.from.0 == node && across == (list == List::P2pLinks) {
                 found.push(*link);
             }
         });
@@ -290,6 +292,7 @@ impl KfdFace {
         self.sim.memory_banks(agent, &mut |bank| {
             let heap = match bank.heap {
                 HeapKind::System => 0u32,
+                HeapKind::VramPublic if self.small_bar => 2,
                 HeapKind::VramPublic => 1,
                 HeapKind::VramPrivate => 2,
                 // Follow from the node's properties.
