@@ -127,6 +127,9 @@ pub(super) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
         && form.src.iter().all(|src| src.rows <= 2);
     if unmodified {
         finish_plain(&mut micro, &shape, form.out.clamp, cx.level);
+        if let Some(run) = valu::hot::function(inst.op, &micro, cx.level) {
+            micro.run = run;
+        }
     } else {
         micro.ext = cx.add(Ext::Vector(Box::new(form)));
         micro.run = function_of::<Modified>(cx.level);

@@ -49,6 +49,20 @@ pub(crate) trait Host {
     unsafe fn movemask(row: *const u32, n: usize) -> u64;
     /// Whether each value is `step` above the one before it, wrapping.
     fn ascending(values: &[u32; 16], step: u32) -> bool;
+    /// Whether each lane of a row is `step` above the one before it, wrapping.
+    ///
+    /// # Safety
+    ///
+    /// `row` points to `n` dwords, 32 or 64.
+    unsafe fn ascending_row(row: *const u32, n: usize, step: u32) -> bool;
+    /// `to += a * b` for pairs of rows in order, each rounded once to nearest even. False, with nothing written, if
+    /// a result is a NaN.
+    ///
+    /// # Safety
+    ///
+    /// The numbers are of rows of `N` lanes, 32 or 64, from `rows` on, the destination's writable; it is no factor
+    /// unless there is one pair alone.
+    unsafe fn multiply_adds<const N: usize>(rows: *mut u32, to: u16, factors: &[[u16; 2]]) -> bool;
     /// Copies 64 bytes of simulated memory to or from a private buffer.
     ///
     /// # Safety
@@ -112,6 +126,39 @@ impl Host for Portable {
     }
 
     #[inline(always)]
+    unsafe fn ascending_row(row: *const u32, n: usize, step: u32) -> bool {
+        let mut differs = 0;
+        for i in 0..n {
+            // SAFETY: the row has n dwords.
+            let (value, first) = unsafe { (*row.add(i), *row) };
+            differs |= value ^ first.wrapping_add(step.wrapping_mul(i as u32));
+        }
+        differs == 0
+    }
+
+    #[inline(always)]
+    unsafe fn multiply_adds<const N: usize>(rows: *mut u32, to: u16, factors: &[[u16; 2]]) -> bool {
+        let row = |number: u16| rows.cast::<f32>().wrapping_add(usize::from(number) * N);
+        let mut sums = [0.0; N];
+        // SAFETY: rows of N lanes, which are written only here, after all were read.
+        unsafe {
+            for (i, sum) in sums.iter_mut().enumerate() {
+                *sum = *row(to).add(i);
+            }
+            for &[a, b] in factors {
+                for (i, sum) in sums.iter_mut().enumerate() {
+                    *sum = Self::fma_f32(*row(a).add(i), *row(b).add(i), *sum);
+                }
+            }
+            let nan = sums.iter().fold(false, |any, sum| any | sum.is_nan());
+            if !nan {
+                row(to).copy_from_nonoverlapping(sums.as_ptr(), N);
+            }
+            !nan
+        }
+    }
+
+    #[inline(always)]
     unsafe fn copy_64(from: *const u8, to: *mut u8) {
         // SAFETY: the caller's word.
         unsafe { raw::copy_in(from, to, 64) }
@@ -167,6 +214,65 @@ impl Host for Avx2 {
             let high = _mm256_xor_si256(high, _mm256_loadu_si256(values.as_ptr().add(8).cast()));
             let differs = _mm256_or_si256(low, high);
             _mm256_testz_si256(differs, differs) != 0
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn ascending_row(row: *const u32, n: usize, step: u32) -> bool {
+        use core::arch::x86_64::{
+            _mm256_add_epi32, _mm256_loadu_si256, _mm256_mullo_epi32, _mm256_or_si256,
+            _mm256_set1_epi32, _mm256_setr_epi32, _mm256_setzero_si256, _mm256_testz_si256,
+            _mm256_xor_si256,
+        };
+        // SAFETY: n is a multiple of 8 and the row has n dwords; features as in fma_f32.
+        unsafe {
+            let steps = _mm256_mullo_epi32(
+                _mm256_set1_epi32(step as i32),
+                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+            );
+            let eight = _mm256_set1_epi32(step.wrapping_mul(8) as i32);
+            let mut expected = _mm256_add_epi32(_mm256_set1_epi32(*row as i32), steps);
+            let mut differs = _mm256_setzero_si256();
+            for i in (0..n).step_by(8) {
+                let value = _mm256_loadu_si256(row.add(i).cast());
+                differs = _mm256_or_si256(differs, _mm256_xor_si256(value, expected));
+                expected = _mm256_add_epi32(expected, eight);
+            }
+            _mm256_testz_si256(differs, differs) != 0
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn multiply_adds<const N: usize>(rows: *mut u32, to: u16, factors: &[[u16; 2]]) -> bool {
+        use core::arch::x86_64::{
+            _CMP_UNORD_Q, _mm256_cmp_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_movemask_ps,
+            _mm256_or_ps, _mm256_setzero_ps, _mm256_storeu_ps,
+        };
+        let row = |number: u16| rows.cast::<f32>().wrapping_add(usize::from(number) * N);
+        // SAFETY: rows of N lanes, which are written only here, after all were read; features as in fma_f32.
+        unsafe {
+            let mut sums = [_mm256_setzero_ps(); 8];
+            for i in 0..N / 8 {
+                sums[i] = _mm256_loadu_ps(row(to).add(i * 8));
+            }
+            for &[a, b] in factors {
+                let (a, b) = (row(a), row(b));
+                for i in 0..N / 8 {
+                    let (a, b) = (_mm256_loadu_ps(a.add(i * 8)), _mm256_loadu_ps(b.add(i * 8)));
+                    sums[i] = _mm256_fmadd_ps(a, b, sums[i]);
+                }
+            }
+            let mut nan = _mm256_setzero_ps();
+            for sum in &sums[..N / 8] {
+                nan = _mm256_or_ps(nan, _mm256_cmp_ps::<_CMP_UNORD_Q>(*sum, *sum));
+            }
+            if _mm256_movemask_ps(nan) != 0 {
+                return false;
+            }
+            for (i, sum) in sums[..N / 8].iter().enumerate() {
+                _mm256_storeu_ps(row(to).add(i * 8), *sum);
+            }
+            true
         }
     }
 
