@@ -298,7 +298,10 @@ impl Machine<'_> {
         // SAFETY: the address register's rows were checked by the run loop.
         let (first, whole) = unsafe {
             let (first, high) = (*low, low.add(lanes));
-            let near = H::ascending_row(low, lanes, W as u32 * 4) && first <= u32::MAX - bytes;
+            let last = first.wrapping_add(bytes - W as u32 * 4);
+            let near = first <= u32::MAX - bytes
+                && *low.add(lanes - 1) == last
+                && H::ascending_row(low, lanes, W as u32 * 4);
             if op.src[1] == ABSENT {
                 let whole = near && H::ascending_row(high, lanes, 0);
                 (u64::from(first) | u64::from(*high) << 32, whole)
@@ -367,6 +370,8 @@ impl Machine<'_> {
         let to = self.wave.rows.ptr(op.dst - VGPR);
         self.tlb.sync(self.view);
         if let Some(host) = self.global_whole::<H, W>(op, Access::Read) {
+            // Kernels stream: the next wave tends to want what comes next.
+            H::prefetch(host.wrapping_add(lanes * W * 4), lanes * W * 4);
             for group in 0..if lanes == 64 { 4 } else { 2 } {
                 // SAFETY: the bytes of all lanes are mapped, readable; the destination's rows were checked by the
                 // run loop.
@@ -422,6 +427,7 @@ impl Machine<'_> {
         let from: *const u32 = self.wave.rows.ptr(op.src[2] - VGPR);
         self.tlb.sync(self.view);
         if let Some(host) = self.global_whole::<H, W>(op, Access::Write) {
+            H::prefetch(host.wrapping_add(lanes * W * 4), lanes * W * 4);
             for group in 0..if lanes == 64 { 4 } else { 2 } {
                 // SAFETY: the bytes of all lanes are mapped, writable; the data's rows were checked by the run loop.
                 unsafe {

@@ -166,9 +166,11 @@ impl Chain {
             ),
             _ => return None,
         };
-        let begun = (matches!(chain, Chain::Add64(_)) || chain.accepts(inst))
-            && is_plain(inst)
-            && chain.push(first, inst);
+        let begun = match &chain {
+            Chain::Add64(_) => is_plain(inst),
+            _ => chain.accepts(inst),
+        };
+        let begun = begun && chain.push(first, inst);
         begun.then_some(chain)
     }
 

@@ -50,6 +50,7 @@ pub enum Exit {
 ///
 /// The budget is looked at where control flow turns, so that straight code may go a little beyond it,
 /// and a wave that spins never keeps the worker.
+#[inline]
 pub fn run(wave: &mut Wave, cx: &mut Context<'_>, budget: u64) -> Exit {
     if wave.ended {
         return Exit::Ended;

@@ -29,14 +29,10 @@ pub(crate) unsafe fn add64<H: Host>(
                 let carry = u32::from(sum < x);
                 *rows[0].add(i) = sum;
                 let (x, y) = (*a[1].add(at), *b[1].add(at));
-                let part = x.wrapping_add(y);
-                let total = part.wrapping_add(carry);
+                let total = x.wrapping_add(y).wrapping_add(carry);
                 *rows[1].add(i) = total;
-                *rows[2].add(i) = if (part < x) | (total < part) {
-                    u32::MAX
-                } else {
-                    0
-                };
+                // Its top bit is the carry out of the top bit.
+                *rows[2].add(i) = (x & y) | ((x | y) & !total);
             }
             low.store::<u32>(to[0], start, n);
             high.store::<u32>(to[1], start, n);

@@ -10,7 +10,7 @@ use crate::exec::code::Page;
 use crate::exec::leveled::{Leveled, function_of};
 use crate::exec::machine::Machine;
 use crate::exec::microop::{ABSENT, CONST, Flow, MicroOp, OpFn, VGPR};
-use crate::exec::vector::{MASK_IN, MASK_OUT, WIDE_DST, WIDE_SRC0, blank, general};
+use crate::exec::vector::{MASK_IN, MASK_OUT, OVERLAP, WIDE_DST, WIDE_SRC0, blank, general};
 use crate::isa::Op;
 
 /// An instruction of `N` sources and just these flags.
@@ -114,7 +114,9 @@ macro_rules! hot {
 /// The function of an instruction with these sources and flags, if it is listed.
 pub(crate) fn function(op: Op, micro: &MicroOp, level: Level) -> Option<OpFn> {
     const WIDE_1: u8 = WIDE_DST | WIDE_SRC0 << 1;
-    let flags = micro.flags;
+    const WIDE_2: u8 = WIDE_DST | WIDE_SRC0 << 2;
+    // Those listed read a lane's sources, whatever rows they are in, before they write the lane's result.
+    let flags = micro.flags & !OVERLAP;
     if op == Op::v_mov_b32 && flags == 0 && micro.src[0] < VGPR {
         return Some(function_of::<Spread>(level));
     }
@@ -144,6 +146,7 @@ pub(crate) fn function(op: Op, micro: &MicroOp, level: Level) -> Option<OpFn> {
         vop3 v_bfe_u32 3 0 => v_bfe_u32;
         vop3 v_bfi_b32 3 0 => v_bfi_b32;
         vop3 v_alignbit_b32 3 0 => v_alignbit_b32;
+        vop3 v_mad_u64_u32 3 MASK_OUT | WIDE_2 => v_mad_u64_u32;
         vop3 v_mul_lo_u32 2 0 => v_mul_lo_u32;
         vopc v_cmp_gt_f32 2 MASK_OUT => v_cmp_gt_f32;
         vopc v_cmp_lt_f32 2 MASK_OUT => v_cmp_lt_f32;

@@ -63,6 +63,8 @@ pub(crate) trait Host {
     /// The numbers are of rows of `N` lanes, 32 or 64, from `rows` on, the destination's writable; it is no factor
     /// unless there is one pair alone.
     unsafe fn multiply_adds<const N: usize>(rows: *mut u32, to: u16, factors: &[[u16; 2]]) -> bool;
+    /// A hint that bytes from an address on are wanted soon. Any address will do.
+    fn prefetch(from: *const u8, bytes: usize);
     /// Copies 64 bytes of simulated memory to or from a private buffer.
     ///
     /// # Safety
@@ -157,6 +159,9 @@ impl Host for Portable {
             !nan
         }
     }
+
+    #[inline(always)]
+    fn prefetch(_: *const u8, _: usize) {}
 
     #[inline(always)]
     unsafe fn copy_64(from: *const u8, to: *mut u8) {
@@ -273,6 +278,15 @@ impl Host for Avx2 {
                 _mm256_storeu_ps(row(to).add(i * 8), *sum);
             }
             true
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(from: *const u8, bytes: usize) {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        for at in (0..bytes).step_by(64) {
+            // SAFETY: prefetching reads nothing and faults nowhere.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(at).cast()) };
         }
     }
 
