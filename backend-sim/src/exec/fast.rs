@@ -427,7 +427,6 @@ impl Machine<'_> {
         let from: *const u32 = self.wave.rows.ptr(op.src[2] - VGPR);
         self.tlb.sync(self.view);
         if let Some(host) = self.global_whole::<H, W>(op, Access::Write) {
-            H::prefetch(host.wrapping_add(lanes * W * 4), lanes * W * 4);
             for group in 0..if lanes == 64 { 4 } else { 2 } {
                 // SAFETY: the bytes of all lanes are mapped, writable; the data's rows were checked by the run loop.
                 unsafe {

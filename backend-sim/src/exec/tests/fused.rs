@@ -215,3 +215,30 @@ fn the_encodings_here_are_those_meant() {
         assert_eq!(decode(Arch::Gfx90a, &code).map(|inst| inst.op), Ok(op));
     }
 }
+
+/// Instructions that the first of a program stands for.
+fn weight(words: &[u32]) -> u8 {
+    let program: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut bed = Bed::new(Arch::Gfx90a, &program);
+    let mut wave = bed.wave(64);
+    let exit = bed.run(&mut wave, 1000);
+    assert!(matches!(exit, Exit::Ended), "{exit:?}");
+    let page = bed.code.page(&bed.view, bed.entry).expect("a page");
+    page.ops[(bed.entry - page.va) as usize / 4].weight
+}
+
+#[test]
+fn what_goes_together_is_executed_as_one() {
+    let sum = code::vop2(0x3b, 4, VGPR + 5, 6);
+    assert_eq!(weight(&[sum[0], NOP, sum[0], sum[0], WAITCNT, END]), 5);
+    let read = code::ds(0x36, 4, 0, 8);
+    let two = code::ds(0x37, 5, 0, 0x0201);
+    assert_eq!(weight(&[read[0], read[1], WAITCNT, two[0], two[1], END]), 3);
+    let other = code::ds(0x37, 5, 1, 0x0201);
+    assert_eq!(weight(&[read[0], read[1], other[0], other[1], END]), 1);
+    let (low, high) = (code::vop2(0x19, 4, 2, 5), code::vop2(0x1c, 6, 3, 7));
+    assert_eq!(weight(&[low[0], high[0], END]), 2);
+    let reads_low = code::vop2(0x1c, 6, VGPR + 4, 7);
+    assert_eq!(weight(&[low[0], reads_low[0], END]), 1);
+    assert_eq!(weight(&[NOP, NOP, WAITCNT, END]), 3);
+}

@@ -147,6 +147,7 @@ pub(crate) fn function(op: Op, micro: &MicroOp, level: Level) -> Option<OpFn> {
         vop3 v_bfi_b32 3 0 => v_bfi_b32;
         vop3 v_alignbit_b32 3 0 => v_alignbit_b32;
         vop3 v_mad_u64_u32 3 MASK_OUT | WIDE_2 => v_mad_u64_u32;
+        vop3 v_mad_u64_u32 3 WIDE_2 => v_mad_u64_u32;
         vop3 v_mul_lo_u32 2 0 => v_mul_lo_u32;
         vopc v_cmp_gt_f32 2 MASK_OUT => v_cmp_gt_f32;
         vopc v_cmp_lt_f32 2 MASK_OUT => v_cmp_lt_f32;

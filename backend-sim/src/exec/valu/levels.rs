@@ -63,6 +63,13 @@ pub(crate) trait Host {
     /// The numbers are of rows of `N` lanes, 32 or 64, from `rows` on, the destination's writable; it is no factor
     /// unless there is one pair alone.
     unsafe fn multiply_adds<const N: usize>(rows: *mut u32, to: u16, factors: &[[u16; 2]]) -> bool;
+    /// Eight sums of 64-bit numbers, low dwords apart from high ones, and their carries.
+    ///
+    /// # Safety
+    ///
+    /// All are eight dwords, the destinations writable: read and written in any order but that what a lane's sum needs
+    /// is read before it is written.
+    unsafe fn add64(to: [*mut u32; 2], a: [*const u32; 2], b: [*const u32; 2]) -> u32;
     /// A hint that bytes from an address on are wanted soon. Any address will do.
     fn prefetch(from: *const u8, bytes: usize);
     /// Copies 64 bytes of simulated memory to or from a private buffer.
@@ -158,6 +165,22 @@ impl Host for Portable {
             }
             !nan
         }
+    }
+
+    #[inline(always)]
+    unsafe fn add64(to: [*mut u32; 2], a: [*const u32; 2], b: [*const u32; 2]) -> u32 {
+        let mut carries = 0;
+        for i in 0..8 {
+            // SAFETY: the caller's word: all are eight dwords.
+            unsafe {
+                let (low, carry) = (*a[0].add(i)).overflowing_add(*b[0].add(i));
+                let sum = u64::from(*a[1].add(i)) + u64::from(*b[1].add(i)) + u64::from(carry);
+                *to[0].add(i) = low;
+                *to[1].add(i) = sum as u32;
+                carries |= ((sum >> 32) as u32) << i;
+            }
+        }
+        carries
     }
 
     #[inline(always)]
@@ -282,6 +305,32 @@ impl Host for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn add64(to: [*mut u32; 2], a: [*const u32; 2], b: [*const u32; 2]) -> u32 {
+        use core::arch::x86_64::{
+            __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_andnot_si256, _mm256_cmpeq_epi32,
+            _mm256_loadu_si256, _mm256_max_epu32, _mm256_or_si256, _mm256_set1_epi32,
+            _mm256_storeu_si256, _mm256_sub_epi32,
+        };
+        // SAFETY: the caller's word: all are eight dwords; features as in fma_f32.
+        unsafe {
+            let load = |row: *const u32| _mm256_loadu_si256(row.cast());
+            let (x, y) = (load(a[0]), load(b[0]));
+            let low = _mm256_add_epi32(x, y);
+            // All ones, which is minus one, where there is no carry.
+            let none = _mm256_cmpeq_epi32(_mm256_max_epu32(low, x), low);
+            let (x, y) = (load(a[1]), load(b[1]));
+            let carried = _mm256_sub_epi32(none, _mm256_set1_epi32(-1));
+            let high = _mm256_add_epi32(_mm256_add_epi32(x, y), carried);
+            // Their top bits are the carries out of the top bits.
+            let out = _mm256_andnot_si256(high, _mm256_or_si256(x, y));
+            let out = _mm256_or_si256(out, _mm256_and_si256(x, y));
+            _mm256_storeu_si256(to[0].cast::<__m256i>(), low);
+            _mm256_storeu_si256(to[1].cast::<__m256i>(), high);
+            sign_bits(out)
+        }
+    }
+
+    #[inline(always)]
     fn prefetch(from: *const u8, bytes: usize) {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         for at in (0..bytes).step_by(64) {
@@ -295,6 +344,21 @@ impl Host for Avx2 {
         // SAFETY: the caller's word; features as in fma_f32.
         unsafe { raw::copy_64_avx(from, to) }
     }
+}
+
+/// The top bits of eight dwords. Not the intrinsic, which the compiler turns into longer ways to put several results
+/// together.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[target_feature(enable = "avx")]
+#[inline]
+fn sign_bits(dwords: core::arch::x86_64::__m256i) -> u32 {
+    let bits: u32;
+    // SAFETY: reads and writes nothing but the two registers.
+    unsafe {
+        core::arch::asm!("vmovmskps {0:e}, {1}", out(reg) bits, in(ymm_reg) dwords,
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    bits
 }
 
 /// The source of one handler, generic over the host.
