@@ -29,6 +29,7 @@ mod fast;
 mod fault;
 mod flat;
 mod format;
+mod fuse;
 mod gds;
 mod hwreg;
 mod image;
