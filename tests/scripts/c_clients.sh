@@ -95,6 +95,13 @@ for backend in sim kfd; do
   run "$backend:gfx90a,gfx90a" copies
   run "$backend:gfx90a,gfx1100" vector_add "$objects/vector_add-gfx1100-O2-v5.co" 100000 gfx1100
 done
+# The host does not reach device memory there: engines copy.
+for gpu in gfx90a gfx1100; do
+  run "kfd:smallbar:$gpu" copies
+  run "kfd:smallbar:$gpu" matmul "$objects/matmul-$gpu-O2-v5.co"
+  run "kfd:smallbar:$gpu" executables "$objects/vector_add-$gpu-O2-v5.co"
+done
+run kfd:smallbar:gfx90a,gfx90a copies
 for program in misuse signals queues lifecycle; do
   grind sim:gfx90a "$program"
 done

@@ -30,6 +30,7 @@ mod fast;
 mod fault;
 mod flat;
 mod format;
+mod fuse;
 mod gds;
 mod hwreg;
 mod image;

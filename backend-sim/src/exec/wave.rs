@@ -218,6 +218,12 @@ impl Wave {
         }
     }
 
+    /// Writes SGPRs from the first on; there are 106.
+    pub fn set_sgprs(&mut self, values: &[u32]) {
+        let count = values.len().min(VCC);
+        self.s[..count].copy_from_slice(&values[..count]);
+    }
+
     /// Two consecutive scalars, low first.
     #[inline(always)]
     pub(crate) fn pair(&self, number: usize) -> u64 {

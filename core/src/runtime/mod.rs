@@ -13,6 +13,7 @@ mod agent;
 mod buffer;
 mod code;
 mod config;
+mod copy;
 mod dispatch;
 mod error;
 mod memory;

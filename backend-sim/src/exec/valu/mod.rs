@@ -34,6 +34,8 @@ mod convert;
 mod division;
 mod dot;
 mod float;
+pub(crate) mod fused;
+pub(crate) mod hot;
 mod integral;
 mod lanes;
 pub mod levels;
