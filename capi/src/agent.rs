@@ -106,7 +106,13 @@ fn memory_available(state: &State, agent: &CoreAgent) -> u64 {
         .unwrap_or(0)
 }
 
-fn info(state: &State, agent: &CoreAgent, attribute: AgentAttribute, place: AnyPlace) -> Result {
+/// Answers an attribute.
+pub fn info(
+    state: &State,
+    agent: &CoreAgent,
+    attribute: AgentAttribute,
+    place: AnyPlace,
+) -> Result {
     use AgentAttribute as A;
     let gpu = match &agent.info.kind {
         AgentKind::Gpu(gpu) => Some(gpu),
