@@ -20,7 +20,7 @@ fi
 
 for source in "$root"/tests/c/*.c; do
   name=$(basename "$source" .c)
-  gcc -std=gnu11 -O1 -g -fsanitize=address -fno-omit-frame-pointer -pthread -o "$work/$name-asan" "$source" \
+  [ "$name" = quiet ] || gcc -std=gnu11 -O1 -g -fsanitize=address -fno-omit-frame-pointer -pthread -o "$work/$name-asan" "$source" \
     -L"$prefix/lib" -lhsa-runtime64 -lm
   gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -o "$work/$name" "$source" \
     -L"$prefix/lib" -lhsa-runtime64 -lm
@@ -94,6 +94,7 @@ for backend in sim kfd; do
       run "$with" "$program"
     done
     run "$with" lifecycle exit
+    run "$with" quiet
     run "$with" unload "$prefix/lib/libhsa-runtime64.so.1"
     case $gpu in gfx90a) other=gfx1100 ;; *) other=gfx90a ;; esac
     run "$with" statuses_code "$objects/vector_add-$gpu-O2-v5.co" "$objects/vector_add-$other-O2-v5.co" \
