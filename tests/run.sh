@@ -54,6 +54,7 @@ example() { cargo run --release --locked -p rukh-backend-sim --example vector_ad
 c_library() { sh capi/install.sh "$prefix" && sh tests/scripts/exports.sh release; }
 package() { sh tests/scripts/package.sh "$prefix"; }
 c_clients() { sh tests/scripts/c_clients.sh "$prefix"; }
+c_sanitizers() { bash tests/scripts/c_sanitizers.sh; }
 amd_runtime() { sh tests/scripts/amd_runtime.sh; }
 rocminfo_run() { sh tests/scripts/rocminfo.sh "$prefix"; }
 programs() { bash tests/scripts/programs.sh "$prefix"; }
@@ -80,6 +81,7 @@ if [ "$mode" != quick ]; then
   stage "C library" c_library
   stage "CMake and pkg-config" package
   stage "C clients" c_clients
+  stage "C clients and the library under sanitizers" c_sanitizers
   stage "rocminfo" rocminfo_run
   stage "programs" programs
   stage "host costs beside AMD's library" host_costs

@@ -172,7 +172,8 @@ pub fn open_kfd() -> Result<Arc<SystemKfd>, ChoiceError> {
     let port = Driver::from_environment()
         .and_then(|driver| driver.port(kept.is_some()))
         .map_err(ChoiceError::Driver)?;
-    let kfd = Arc::new(KfdBackend::open(port).map_err(ChoiceError::Kfd)?);
+    let list = (&raw const crate::debug::_amdgpu_r_debug).expose_provenance() as u64;
+    let kfd = Arc::new(KfdBackend::open_for_debuggers(port, list).map_err(ChoiceError::Kfd)?);
     // What a child process inherited belongs to its parent: it is left alone.
     core::mem::forget(kept.replace(kfd.clone()));
     Ok(kfd)

@@ -32,7 +32,11 @@ fn start() -> Result<Arc<State>> {
         .and_then(|choice| choice.open())
         .map_err(|error| explain(&error))?;
     say_skipped(&*backend);
-    let runtime = Runtime::new(backend, RuntimeConfig::threaded()).map_err(|error| {
+    let config = RuntimeConfig {
+        on_scratch: Some(tools::scratch_event),
+        ..RuntimeConfig::threaded()
+    };
+    let runtime = Runtime::new(backend, config).map_err(|error| {
         diag::say(format_args!("hsa_init: {error}"));
         Status::from(error)
     })?;
