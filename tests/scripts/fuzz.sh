@@ -8,28 +8,29 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../../fuzz"
 seconds=${1:-30}
 shift || true
 # cargo-fuzz asks for sanitizer flags that a stable compiler takes only when told to.
-export RUSTC_BOOTSTRAP=1
-# Half of the time of a build is the debugger's information; lines in backtraces do.
-export CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
+export RUSTC_BOOTSTRAP=1 ASAN_OPTIONS=detect_odr_violation=0
 begun=$SECONDS
-cargo fuzz build
+# As one unit each crate would occupy one processor.
+cargo fuzz build --codegen-units 8
+programs=target/$(rustc -vV | sed -n 's/^host: //p')/release
 echo "-- built in $((SECONDS - begun)) s"
 targets=("$@")
 [ ${#targets[@]} != 0 ] || mapfile -t targets < <(cargo fuzz list)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for target in "${targets[@]}"; do
-  mkdir -p "corpus/$target"
+  mkdir -p "corpus/$target" "artifacts/$target"
   cp "seeds/$target"/* "corpus/$target"
   # Whole objects are there already.
   if [ "$target" = code_object ]; then
     cp ../core/tests/data/*.co ../tests/golden/objects/*.co "corpus/$target"
   fi
-  options=(-max_total_time="$seconds" -print_final_stats=1 -rss_limit_mb=4096 -timeout=60)
+  options=(-max_total_time="$seconds" -print_final_stats=1 -rss_limit_mb=4096 -timeout=60
+    -artifact_prefix="artifacts/$target/")
   if [ -f "dictionaries/$target.dict" ]; then
     options+=(-dict="dictionaries/$target.dict")
   fi
-  if ! cargo fuzz run "$target" -- "${options[@]}" > "$log" 2>&1; then
+  if ! "$programs/$target" "corpus/$target" "${options[@]}" > "$log" 2>&1; then
     # What failed and the input: a finding on another machine must be reproducible from what is printed.
     grep -a -A 3 -E "panicked|^SUMMARY|ERROR: |Base64:|std::fmt::Debug" "$log" >&2 || tail -n 60 "$log" >&2
     echo "-- $target: a finding" >&2

@@ -3,10 +3,9 @@
 # 100 of at most 2 KiB. Seeds whose names say something (findings, inputs made by hand) stay.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../fuzz"
-export RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
-cargo fuzz build
-programs=$(rustc -vV | sed -n 's/^host: //p')
-programs=target/$programs/release
+export RUSTC_BOOTSTRAP=1 ASAN_OPTIONS=detect_odr_violation=0
+cargo fuzz build --codegen-units 8
+programs=target/$(rustc -vV | sed -n 's/^host: //p')/release
 targets=("$@")
 [ ${#targets[@]} != 0 ] || mapfile -t targets < <(cargo fuzz list)
 work=$(mktemp -d)

@@ -1,11 +1,10 @@
 //! A small machine in single-step mode with a runtime on it, and pages around that its device must leave alone.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use rukh_backend_sim::{Mode, SimBackend, SimConfig};
-use rukh_core::backend::{
-    AgentId, Allocation, BankId, Clock, Memory, MemoryFlags, MemoryRequest,
-};
+use rukh_core::backend::{AgentId, Allocation, BankId, Clock, Memory, MemoryFlags, MemoryRequest};
 use rukh_core::mem::{Address, AllocFlags, PoolFlags};
 use rukh_core::runtime::{Queue, Runtime, RuntimeConfig};
 
@@ -20,6 +19,12 @@ const PROFILES: [&str; 6] = [
     "gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201",
 ];
 
+thread_local! {
+    /// A machine of each processor: to start one costs more than what inputs do with it.
+    static BEDS: [RefCell<Option<Bed>>; PROFILES.len()] =
+        [const { RefCell::new(None) }; PROFILES.len()];
+}
+
 /// The machine.
 pub(super) struct Bed {
     pub runtime: Arc<Runtime<SimBackend>>,
@@ -33,9 +38,19 @@ impl Bed {
     /// Bytes of the block.
     pub const BLOCK: u64 = 4 * PAGE;
 
-    /// A machine with the processor that `choice` stands for.
-    pub fn new(choice: u8) -> Self {
-        let profile = PROFILES[usize::from(choice) % PROFILES.len()];
+    /// Lends this thread's machine with the processor that `choice` stands for. Its block is all zeros; what the use has
+    /// created it has to destroy.
+    pub fn lend<T>(choice: u8, using: impl FnOnce(&Self) -> T) -> T {
+        let at = usize::from(choice) % PROFILES.len();
+        BEDS.with(|beds| {
+            let bed = &mut *beds[at].borrow_mut();
+            let bed = bed.get_or_insert_with(|| Self::new(PROFILES[at]));
+            bed.write(0, &[0; Self::BLOCK as usize]);
+            using(bed)
+        })
+    }
+
+    fn new(profile: &'static str) -> Self {
         let config = SimConfig::parse(profile)
             .expect("the bed names profiles that exist")
             .mode(Mode::Step { seed: 1 })

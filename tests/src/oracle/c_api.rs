@@ -148,7 +148,10 @@ impl Objects {
     }
 
     fn add(&mut self, object: u64) {
-        assert!(!self.live.contains(&object), "{object:#x} was given out twice");
+        assert!(
+            !self.live.contains(&object),
+            "{object:#x} was given out twice"
+        );
         self.gone.retain(|gone| *gone != object);
         self.live.push(object);
     }
@@ -249,7 +252,10 @@ pub fn check(data: &[u8]) {
     }
     assert_eq!(call!(hsa_shut_down()), SUCCESS);
     assert_eq!(call!(hsa_shut_down()), NOT_INITIALIZED);
-    assert_eq!(call!(hsa_signal_create(0, 0, null(), &mut 0)), NOT_INITIALIZED);
+    assert_eq!(
+        call!(hsa_signal_create(0, 0, null(), &mut 0)),
+        NOT_INITIALIZED
+    );
 }
 
 impl Client {
@@ -277,11 +283,27 @@ impl Client {
         for agent in client.agents.clone() {
             let pools = into(&mut client.pools);
             let regions = into(&mut client.regions);
-            assert_eq!(call!(hsa_amd_agent_iterate_memory_pools(agent, Some(collect), pools)), SUCCESS);
-            assert_eq!(call!(hsa_agent_iterate_regions(agent, Some(collect), regions)), SUCCESS);
+            assert_eq!(
+                call!(hsa_amd_agent_iterate_memory_pools(
+                    agent,
+                    Some(collect),
+                    pools
+                )),
+                SUCCESS
+            );
+            assert_eq!(
+                call!(hsa_agent_iterate_regions(agent, Some(collect), regions)),
+                SUCCESS
+            );
             let others = into(&mut client.others);
-            assert_eq!(call!(hsa_agent_iterate_isas(agent, Some(collect), others)), SUCCESS);
-            assert_eq!(call!(hsa_agent_iterate_caches(agent, Some(collect), others)), SUCCESS);
+            assert_eq!(
+                call!(hsa_agent_iterate_isas(agent, Some(collect), others)),
+                SUCCESS
+            );
+            assert_eq!(
+                call!(hsa_agent_iterate_caches(agent, Some(collect), others)),
+                SUCCESS
+            );
         }
         assert_eq!(client.agents.len(), 3);
         client
@@ -389,10 +411,21 @@ impl Client {
         let value = input.number().cast_signed();
         let mut signal = 0;
         let status = if input.flag() {
-            call!(hsa_signal_create(value, count, agents.as_ptr(), &mut signal))
+            call!(hsa_signal_create(
+                value,
+                count,
+                agents.as_ptr(),
+                &mut signal
+            ))
         } else {
             let attributes = input.pick(&[0, 1, 2, 3, 4, u64::MAX]);
-            call!(hsa_amd_signal_create(value, count, agents.as_ptr(), attributes, &mut signal))
+            call!(hsa_amd_signal_create(
+                value,
+                count,
+                agents.as_ptr(),
+                attributes,
+                &mut signal
+            ))
         };
         assert!(good || status != SUCCESS);
         if status == SUCCESS {
@@ -423,10 +456,14 @@ impl Client {
     fn wait(&mut self, input: &mut Input<'_>) {
         let (condition, value) = (input.below(4) as u32, input.number().cast_signed());
         let other = self.signal(input);
-        let handler = input.flag().then_some(on_signal as extern "C" fn(_, _) -> _);
+        let handler = input
+            .flag()
+            .then_some(on_signal as extern "C" fn(_, _) -> _);
         let data = std::ptr::without_provenance_mut(input.below(4));
         let conditions = input.pick(&[condition, condition, 4, u32::MAX]);
-        let _ = call!(hsa_amd_signal_async_handler(other, conditions, value, handler, data));
+        let _ = call!(hsa_amd_signal_async_handler(
+            other, conditions, value, handler, data
+        ));
         let mut pointer = null_mut();
         let status = call!(hsa_amd_signal_value_pointer(other, &mut pointer));
         assert!(status != SUCCESS || !pointer.is_null());
@@ -446,7 +483,11 @@ impl Client {
                 [value; 2].as_ptr(),
                 timeout,
                 0,
-                if input.flag() { &raw mut self.own[0] as *mut i64 } else { null_mut() },
+                if input.flag() {
+                    &raw mut self.own[0] as *mut i64
+                } else {
+                    null_mut()
+                },
             );
         }
     }
@@ -461,7 +502,12 @@ impl Client {
             let (count, agents) = self.agent_list(input);
             let mut group = 0;
             let status = call!(hsa_signal_group_create(
-                signals.len() as u32, signals.as_ptr(), count, agents.as_ptr(), &mut group));
+                signals.len() as u32,
+                signals.as_ptr(),
+                count,
+                agents.as_ptr(),
+                &mut group
+            ));
             if status == SUCCESS {
                 self.groups.add(group);
             }
@@ -506,7 +552,11 @@ impl Client {
             call!(hsa_amd_memory_pool_free(memory))
         };
         let found = self.memory.iter().position(|(start, _)| *start == address);
-        assert_eq!(status == SUCCESS, found.is_some() || address == 0, "{address:#x}");
+        assert_eq!(
+            status == SUCCESS,
+            found.is_some() || address == 0,
+            "{address:#x}"
+        );
         found.map(|at| self.memory.swap_remove(at));
     }
 
@@ -517,13 +567,21 @@ impl Client {
         match input.below(8) {
             0 if to != from => drop(call!(hsa_memory_copy(to, from, size))),
             0 | 1 => {
-                let at = if input.flag() { to } else { to.wrapping_byte_add(1) };
+                let at = if input.flag() {
+                    to
+                } else {
+                    to.wrapping_byte_add(1)
+                };
                 let _ = call!(hsa_amd_memory_fill(at, input.u32(), size / 8));
             }
             2 => {
                 let (count, agents) = self.agent_list(input);
                 let flags = input.pick(&[null(), null(), &raw const count]);
-                let list = if input.byte() < 240 { agents.as_ptr() } else { null() };
+                let list = if input.byte() < 240 {
+                    agents.as_ptr()
+                } else {
+                    null()
+                };
                 let count = if list.is_null() { u32::MAX } else { count };
                 let _ = call!(hsa_amd_agents_allow_access(count, list, flags, to));
             }
@@ -547,14 +605,28 @@ impl Client {
                 let info = self.own.as_mut_ptr().cast::<u32>();
                 // SAFETY: the client's own memory.
                 unsafe { info.write(room) };
-                let address = if input.flag() { to } else { input.number() as usize as *mut c_void };
-                let _ = call!(hsa_amd_pointer_info(address, info.cast(), null(), null_mut(), null_mut()));
+                let address = if input.flag() {
+                    to
+                } else {
+                    input.number() as usize as *mut c_void
+                };
+                let _ = call!(hsa_amd_pointer_info(
+                    address,
+                    info.cast(),
+                    null(),
+                    null_mut(),
+                    null_mut()
+                ));
                 let _ = call!(hsa_amd_pointer_info_set_userdata(address, to));
             }
             _ if to != from => {
                 let agents = [self.agent(input), self.agent(input)];
                 let signals: Vec<u64> = (0..input.below(3)).map(|_| self.signal(input)).collect();
-                let list = if signals.is_empty() { null() } else { signals.as_ptr() };
+                let list = if signals.is_empty() {
+                    null()
+                } else {
+                    signals.as_ptr()
+                };
                 let done = self.signal(input);
                 // What waits for a signal may copy later, when an allocation is gone: only what is done now uses
                 // those.
@@ -566,7 +638,15 @@ impl Client {
                     (own.cast(), own.wrapping_add(OWN / 16).cast(), 0)
                 };
                 let _ = call!(hsa_amd_memory_async_copy(
-                    to, agents[0], from, agents[1], size, signals.len() as u32, list, done));
+                    to,
+                    agents[0],
+                    from,
+                    agents[1],
+                    size,
+                    signals.len() as u32,
+                    list,
+                    done
+                ));
             }
             _ => {}
         }
@@ -590,10 +670,21 @@ impl Client {
             let region = self.handle(&self.regions, &self.pools, input);
             let features = input.pick(&[1u32, 2, 3, 0, 4]);
             let doorbell = self.signal(input);
-            call!(hsa_soft_queue_create(region, size, kind, features, doorbell, &mut queue))
+            call!(hsa_soft_queue_create(
+                region, size, kind, features, doorbell, &mut queue
+            ))
         } else {
             let agent = self.agent(input);
-            call!(hsa_queue_create(agent, size, kind, Some(on_error), null_mut(), segments[0], segments[1], &mut queue))
+            call!(hsa_queue_create(
+                agent,
+                size,
+                kind,
+                Some(on_error),
+                null_mut(),
+                segments[0],
+                segments[1],
+                &mut queue
+            ))
         };
         if status == SUCCESS {
             assert!(!queue.is_null() && size.is_power_of_two());
@@ -606,7 +697,10 @@ impl Client {
         let is_live = self.queues.live.contains(&(queue.addr() as u64));
         let status = match input.below(5) {
             0 => call!(hsa_queue_inactivate(queue)),
-            1 => call!(hsa_amd_queue_set_priority(queue, input.pick(&[0, 1, 2, 3, u32::MAX]))),
+            1 => call!(hsa_amd_queue_set_priority(
+                queue,
+                input.pick(&[0, 1, 2, 3, u32::MAX])
+            )),
             2 => {
                 let mask = [input.u32(); 8];
                 let count = input.pick(&[32u32, 64, 0, 31, 256, 1]);
@@ -616,7 +710,10 @@ impl Client {
                 let value = self.value(input);
                 call!(hsa_amd_queue_get_info(queue, input.byte().into(), value))
             }
-            _ => call!(hsa_amd_profiling_set_profiler_enabled(queue, input.byte().into())),
+            _ => call!(hsa_amd_profiling_set_profiler_enabled(
+                queue,
+                input.byte().into()
+            )),
         };
         assert!(is_live || status != SUCCESS);
         let (agent, signal) = (self.agent(input), self.signal(input));
@@ -634,15 +731,27 @@ impl Client {
         let (base, size, doorbell, index) = unsafe {
             let fields = &*queue;
             let index = hsa_queue_add_write_index_screlease(queue, 1);
-            (fields.base_address, fields.size, fields.doorbell_signal, index)
+            (
+                fields.base_address,
+                fields.size,
+                fields.doorbell_signal,
+                index,
+            )
         };
         let mut packet = [0u64; 8];
         for word in &mut packet {
             *word = match input.below(5) {
                 0 => 0,
                 1 => self.signal(input),
-                2 => self.symbols.get(input.below(self.symbols.len())).copied().unwrap_or(0),
-                3 => self.memory.get(input.below(self.memory.len())).map_or(0, |(at, _)| *at as u64),
+                2 => self
+                    .symbols
+                    .get(input.below(self.symbols.len()))
+                    .copied()
+                    .unwrap_or(0),
+                3 => self
+                    .memory
+                    .get(input.below(self.memory.len()))
+                    .map_or(0, |(at, _)| *at as u64),
                 _ => input.number(),
             };
         }
@@ -700,14 +809,25 @@ impl Client {
         let status = if old {
             call!(hsa_code_object_deserialize(at, size, null(), &mut handle))
         } else {
-            call!(hsa_code_object_reader_create_from_memory(at, size, &mut handle))
+            call!(hsa_code_object_reader_create_from_memory(
+                at,
+                size,
+                &mut handle
+            ))
         };
         if status == SUCCESS {
-            let list = if old { &mut self.code_objects } else { &mut self.readers };
+            let list = if old {
+                &mut self.code_objects
+            } else {
+                &mut self.readers
+            };
             list.add(handle);
             self.files.push(bytes);
         }
-        assert_ne!(call!(hsa_code_object_reader_create_from_file(-1, &mut handle)), SUCCESS);
+        assert_ne!(
+            call!(hsa_code_object_reader_create_from_file(-1, &mut handle)),
+            SUCCESS
+        );
     }
 
     fn executable(&mut self, input: &mut Input<'_>) {
@@ -718,7 +838,12 @@ impl Client {
             0 | 1 if self.executables.live.len() < MOST => {
                 let mut made = 0;
                 let (profile, rounding) = (input.pick(&[1, 0, 2]), input.pick(&[0, 1, 2, 3]));
-                let status = call!(hsa_executable_create_alt(profile, rounding, null(), &mut made));
+                let status = call!(hsa_executable_create_alt(
+                    profile,
+                    rounding,
+                    null(),
+                    &mut made
+                ));
                 if status == SUCCESS {
                     self.executables.add(made);
                 }
@@ -732,21 +857,38 @@ impl Client {
             3 | 4 => {
                 let reader = self.handle(&self.readers.live, &self.readers.gone, input);
                 let mut loaded = 0;
-                call!(hsa_executable_load_agent_code_object(executable, agent, reader, null(), &mut loaded))
+                call!(hsa_executable_load_agent_code_object(
+                    executable,
+                    agent,
+                    reader,
+                    null(),
+                    &mut loaded
+                ))
             }
             5 => {
                 let object = self.handle(&self.code_objects.live, &self.code_objects.gone, input);
-                call!(hsa_executable_load_code_object(executable, agent, object, null()))
+                call!(hsa_executable_load_code_object(
+                    executable,
+                    agent,
+                    object,
+                    null()
+                ))
             }
             6 => {
                 let value = self.value(input);
-                call!(hsa_executable_get_info(executable, input.byte().into(), value))
+                call!(hsa_executable_get_info(
+                    executable,
+                    input.byte().into(),
+                    value
+                ))
             }
             7 => {
                 let (at, _) = self.range(input);
                 let name = name(input);
                 let name = name.as_ref().map_or(null(), |name| name.as_ptr());
-                call!(hsa_executable_agent_global_variable_define(executable, agent, name, at))
+                call!(hsa_executable_agent_global_variable_define(
+                    executable, agent, name, at
+                ))
             }
             _ => call!(hsa_executable_freeze(executable, null())),
         };
@@ -758,12 +900,26 @@ impl Client {
         let agent = self.agent(input);
         let mut found = Vec::new();
         let list = (&raw mut found).cast();
-        let _ = call!(hsa_executable_iterate_agent_symbols(executable, agent, Some(collect_symbol), list));
+        let _ = call!(hsa_executable_iterate_agent_symbols(
+            executable,
+            agent,
+            Some(collect_symbol),
+            list
+        ));
         let name = name(input);
         let text = name.as_ref().map_or(null(), |name| name.as_ptr());
-        let by = if input.byte() < 200 { &raw const agent } else { null() };
+        let by = if input.byte() < 200 {
+            &raw const agent
+        } else {
+            null()
+        };
         let mut symbol = 0;
-        let status = call!(hsa_executable_get_symbol_by_name(executable, text, by, &mut symbol));
+        let status = call!(hsa_executable_get_symbol_by_name(
+            executable,
+            text,
+            by,
+            &mut symbol
+        ));
         if status == SUCCESS {
             found.push(symbol);
         }
@@ -778,7 +934,11 @@ impl Client {
         self.symbols.truncate(MOST);
         let symbol = self.handle(&found, &self.executables.live, input);
         let value = self.value(input);
-        let _ = call!(hsa_executable_symbol_get_info(symbol, input.byte().into(), value));
+        let _ = call!(hsa_executable_symbol_get_info(
+            symbol,
+            input.byte().into(),
+            value
+        ));
     }
 
     fn query(&mut self, input: &mut Input<'_>) {
@@ -792,17 +952,43 @@ impl Client {
         let of = |list: &[u64], input: &mut Input<'_>| self.handle(list, &self.pools, input);
         let _ = match input.below(9) {
             0 => call!(hsa_system_get_info(attribute, value)),
-            1 | 2 => call!(hsa_agent_get_info(of(&self.agents, input), attribute, value)),
-            3 => call!(hsa_isa_get_info_alt(of(&self.others, input), attribute, value)),
-            4 => call!(hsa_cache_get_info(of(&self.others, input), attribute, value)),
-            5 => call!(hsa_region_get_info(of(&self.regions, input), attribute, value)),
-            6 => call!(hsa_amd_memory_pool_get_info(of(&self.pools, input), attribute, value)),
+            1 | 2 => call!(hsa_agent_get_info(
+                of(&self.agents, input),
+                attribute,
+                value
+            )),
+            3 => call!(hsa_isa_get_info_alt(
+                of(&self.others, input),
+                attribute,
+                value
+            )),
+            4 => call!(hsa_cache_get_info(
+                of(&self.others, input),
+                attribute,
+                value
+            )),
+            5 => call!(hsa_region_get_info(
+                of(&self.regions, input),
+                attribute,
+                value
+            )),
+            6 => call!(hsa_amd_memory_pool_get_info(
+                of(&self.pools, input),
+                attribute,
+                value
+            )),
             7 => {
                 let agent = of(&self.agents, input);
                 let pool = of(&self.pools, input);
-                call!(hsa_amd_agent_memory_pool_get_info(agent, pool, attribute, value))
+                call!(hsa_amd_agent_memory_pool_get_info(
+                    agent, pool, attribute, value
+                ))
             }
-            _ => call!(hsa_code_object_get_info(of(&self.code_objects.live, input), attribute, value)),
+            _ => call!(hsa_code_object_get_info(
+                of(&self.code_objects.live, input),
+                attribute,
+                value
+            )),
         };
     }
 
@@ -837,9 +1023,17 @@ impl Client {
             }
             2 => {
                 let length = input.pick(&[0, 8, 64, 512, 4096]);
-                let (extension, major) = (input.pick(&[0u16, 1, 0x200, 0x201, 0x202, 0x203, 7]), input.byte() % 3);
+                let (extension, major) = (
+                    input.pick(&[0u16, 1, 0x200, 0x201, 0x202, 0x203, 7]),
+                    input.byte() % 3,
+                );
                 let table = self.own.as_mut_ptr().cast();
-                let _ = call!(hsa_system_get_major_extension_table(extension, major.into(), length, table));
+                let _ = call!(hsa_system_get_major_extension_table(
+                    extension,
+                    major.into(),
+                    length,
+                    table
+                ));
             }
             3 => {
                 let text = name(input);
@@ -850,16 +1044,30 @@ impl Client {
             4 => {
                 let mut room = [0u64; 8];
                 let room = room.as_mut_ptr().cast();
-                assert_ne!(call!(hsa_amd_ipc_memory_create(memory, size, room)), SUCCESS);
+                assert_ne!(
+                    call!(hsa_amd_ipc_memory_create(memory, size, room)),
+                    SUCCESS
+                );
                 assert_ne!(call!(hsa_amd_ipc_signal_create(signal, room)), SUCCESS);
                 let (mut at, mut attached) = (null_mut(), 0);
                 let from = handle.as_ptr().cast();
-                assert_ne!(call!(hsa_amd_ipc_memory_attach(from, size, 0, null(), &mut at)), SUCCESS);
-                assert_ne!(call!(hsa_amd_ipc_signal_attach(from, &mut attached)), SUCCESS);
+                assert_ne!(
+                    call!(hsa_amd_ipc_memory_attach(from, size, 0, null(), &mut at)),
+                    SUCCESS
+                );
+                assert_ne!(
+                    call!(hsa_amd_ipc_signal_attach(from, &mut attached)),
+                    SUCCESS
+                );
             }
             _ => {
                 let mut at = null_mut();
-                let status = call!(hsa_amd_vmem_address_reserve(&mut at, size, input.number(), 0));
+                let status = call!(hsa_amd_vmem_address_reserve(
+                    &mut at,
+                    size,
+                    input.number(),
+                    0
+                ));
                 assert_ne!(status, SUCCESS);
             }
         }

@@ -135,7 +135,15 @@ pub fn build(parts: &Parts) -> Vec<u8> {
         [load | read, 0, 0, 0, NOTES + notes, NOTES + notes, PAGE],
         [load | execute, CODE, CODE, CODE, PAGE, PAGE, PAGE],
         // Only the first bytes are the file's: behind them is memory of zeros.
-        [load | write, DATA, DATA, DATA, DATA_BYTES, DATA_MEMORY, PAGE],
+        [
+            load | write,
+            DATA,
+            DATA,
+            DATA,
+            DATA_BYTES,
+            DATA_MEMORY,
+            PAGE,
+        ],
         [dynamic | write, DYNAMIC, DYNAMIC, DYNAMIC, 0x100, 0x100, 8],
         [note | read, NOTES, NOTES, NOTES, notes, notes, 4],
     ];
@@ -218,7 +226,11 @@ mod tests {
     #[test]
     fn notes_are_found() {
         let parts = Parts {
-            notes: [note(b"GNU", 3, b"twelve bytes"), note(b"AMDGPU", 32, &[0x80])].concat(),
+            notes: [
+                note(b"GNU", 3, b"twelve bytes"),
+                note(b"AMDGPU", 32, &[0x80]),
+            ]
+            .concat(),
             ..Parts::default()
         };
         let file = build(&parts);

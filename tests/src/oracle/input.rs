@@ -97,6 +97,9 @@ mod tests {
         assert_eq!(input.number(), 7);
         assert_eq!(input.number(), 0x03_0201);
         assert!(input.is_empty());
-        assert_eq!((input.number(), input.below(0), input.pick(&[7])), (0, 0, 7));
+        assert_eq!(
+            (input.number(), input.below(0), input.pick(&[7])),
+            (0, 0, 7)
+        );
     }
 }

@@ -26,7 +26,7 @@ pub fn check(data: &[u8]) {
     if knobs & 1 == 0 {
         bytes[16..24].copy_from_slice(&(CODE - DESCRIPTOR).to_le_bytes());
     }
-    dispatch(choice, knobs, sizes, &bytes);
+    Bed::lend(choice, |bed| dispatch(bed, knobs, sizes, &bytes));
 }
 
 fn check_fields(bytes: &[u8; SIZE]) {
@@ -57,8 +57,7 @@ fn check_counts(descriptor: &KernelDescriptor, processor: &Processor) {
 }
 
 /// Has a small device run it. Its code ends at once, so that it ends, or is refused.
-fn dispatch(choice: u8, knobs: u8, sizes: [u8; 2], descriptor: &[u8; SIZE]) {
-    let bed = Bed::new(choice);
+fn dispatch(bed: &Bed, knobs: u8, sizes: [u8; 2], descriptor: &[u8; SIZE]) {
     bed.write(DESCRIPTOR, descriptor);
     bed.write(CODE, &end_of_program(bed.profile).to_le_bytes());
     let config = QueueConfig {
@@ -76,7 +75,11 @@ fn dispatch(choice: u8, knobs: u8, sizes: [u8; 2], descriptor: &[u8; SIZE]) {
         private_segment_size: u32::from(knobs >> 1 & 3) * 100,
         group_segment_size: u32::from(knobs >> 3 & 3) * 1000,
         kernel_object: bed.block.0 + DESCRIPTOR,
-        kernarg_address: if sizes[1] & 1 == 0 { bed.block.0 + 4096 } else { 0 },
+        kernarg_address: if sizes[1] & 1 == 0 {
+            bed.block.0 + 4096
+        } else {
+            0
+        },
         completion_signal: signal.handle().0,
         ..KernelDispatchPacket::default()
     };
@@ -90,9 +93,9 @@ fn dispatch(choice: u8, knobs: u8, sizes: [u8; 2], descriptor: &[u8; SIZE]) {
     }
     let status = queue.status();
     let done = signal.load(MemoryOrder::Acquire) == 0;
-    assert!(done || status.is_some(), "it neither ends nor is refused");
-    if knobs & 1 == 0 && done {
-        assert!(status.is_none(), "done, and {status:?}");
+    // One that begins elsewhere may run for longer.
+    if knobs & 1 == 0 {
+        assert!(done != status.is_some(), "done: {done}, {status:?}");
     }
     Bed::check_queue(&queue);
     drop(queue);

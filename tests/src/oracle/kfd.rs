@@ -309,7 +309,11 @@ impl Client {
             AllocFlags::WRITABLE | AllocFlags::PUBLIC,
             AllocFlags::empty(),
         ];
-        let size = if kind == AllocFlags::USERPTR { size.min(2 * PAGE) } else { size };
+        let size = if kind == AllocFlags::USERPTR {
+            size.min(2 * PAGE)
+        } else {
+            size
+        };
         self.object(va, size, kind | input.pick(&rights), host, input);
     }
 
@@ -368,7 +372,10 @@ impl Client {
         }
         // Whether the rest of the call went well or not: a page that was taken is kept by the driver.
         let is_object = self.objects.iter().any(|object| object.handle == page);
-        if is_object && self.event_page.is_none() && self.call(&mut FreeMemoryOfGpu { handle: page }) == Err(1) {
+        if is_object
+            && self.event_page.is_none()
+            && self.call(&mut FreeMemoryOfGpu { handle: page }) == Err(1)
+        {
             self.event_page = Some(page);
         } else if is_object && self.event_page != Some(page) {
             // Freed by the question, unless it is in use.
@@ -463,7 +470,11 @@ impl Client {
             queue_type: input.pick(&[2, 0, 1, 3, 4, 5]),
             queue_percentage: input.pick(&[100, 100, 0, 101, 0x164]),
             queue_priority: input.pick(&[7, 15, 16, 0]),
-            eop_buffer_address: if made > 2 { base.wrapping_add(2 * PAGE) } else { 0 },
+            eop_buffer_address: if made > 2 {
+                base.wrapping_add(2 * PAGE)
+            } else {
+                0
+            },
             eop_buffer_size: PAGE,
             ctx_save_restore_address: base.wrapping_add(3 * PAGE),
             ctx_save_restore_size: 0x3c9_1000,
@@ -582,8 +593,12 @@ impl Client {
         let bytes = input.take(count);
         for (word, chunk) in (at..map.size).step_by(8).zip(bytes.as_chunks::<8>().0) {
             // SAFETY: within a mapping that may be read and written; devices use it as atomics too.
-            let cell = unsafe { std::sync::atomic::AtomicU64::from_ptr(map.at.add(word).cast().as_ptr()) };
-            cell.store(u64::from_le_bytes(*chunk), std::sync::atomic::Ordering::Release);
+            let cell =
+                unsafe { std::sync::atomic::AtomicU64::from_ptr(map.at.add(word).cast().as_ptr()) };
+            cell.store(
+                u64::from_le_bytes(*chunk),
+                std::sync::atomic::Ordering::Release,
+            );
         }
     }
 
@@ -665,7 +680,11 @@ impl Client {
         let length = input.pick(&[128, 64, 0, 8, 31]);
         let file = self.files[input.below(self.files.len())];
         if file != self.kfd {
-            let _ = self.raw(file, u32::from(nr as u8), &mut argument.as_mut_bytes()[..length]);
+            let _ = self.raw(
+                file,
+                u32::from(nr as u8),
+                &mut argument.as_mut_bytes()[..length],
+            );
         }
     }
 
@@ -675,7 +694,11 @@ impl Client {
         let mut argument = [0u8; 256];
         let size = u32::from(input.u16() % 300);
         let request = row.request & !(0x3fff << 16) | size << 16;
-        let length = if input.flag() { size as usize } else { input.below(256) };
+        let length = if input.flag() {
+            size as usize
+        } else {
+            input.below(256)
+        };
         let length = length.min(argument.len());
         // All fields are zero: no pointer, and no object has handle 0. A queue has id 0, and an event may be made.
         if matches!(row.name, "DESTROY_QUEUE" | "CREATE_EVENT") {
@@ -699,7 +722,10 @@ impl Client {
                 let at = 1 + input.below(self.files.len() - 1);
                 let file = self.files.swap_remove(at);
                 self.face.close(file);
-                assert_eq!(self.raw(file, GetVersion::INFO.request, &mut [0; 8]), Err(9));
+                assert_eq!(
+                    self.raw(file, GetVersion::INFO.request, &mut [0; 8]),
+                    Err(9)
+                );
             }
             2 => {
                 let file = self.files[input.below(self.files.len())];
@@ -721,7 +747,10 @@ impl Client {
 
     /// Calls without pointers, of any contents; and numbers that are no calls.
     fn noise(&mut self, input: &mut Input<'_>) {
-        let numbers = [0x04u8, 0x05, 0x11, 0x12, 0x13, 0x1d, 0x1f, 0x20, 0x21, 0x23, 0x24, 0x00, 0x0d, 0x27, 0xff];
+        let numbers = [
+            0x04u8, 0x05, 0x11, 0x12, 0x13, 0x1d, 0x1f, 0x20, 0x21, 0x23, 0x24, 0x00, 0x0d, 0x27,
+            0xff,
+        ];
         let nr = input.pick(&numbers);
         let mut argument = [0u8; 64];
         let bytes = input.take(48);

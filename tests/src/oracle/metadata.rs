@@ -116,9 +116,8 @@ pub fn check_notes(data: &[u8]) {
     };
     let file = elf::build(&parts);
     let code = CodeObject::parse(&file).expect("notes do not decide whether a file is an object");
-    let mut theirs =
-        NoteIterator::<FileHeader64<LittleEndian>>::new(LittleEndian, 4, &parts.notes)
-            .expect("4 is an alignment");
+    let mut theirs = NoteIterator::<FileHeader64<LittleEndian>>::new(LittleEndian, 4, &parts.notes)
+        .expect("4 is an alignment");
     for ours in code.notes() {
         let other = theirs.next();
         match (ours, other) {
@@ -146,10 +145,7 @@ pub fn check_notes(data: &[u8]) {
 /// missing.
 pub fn describe(input: &mut Input<'_>) -> Vec<u8> {
     let mut entries = vec![
-        (
-            "amdhsa.version",
-            Theirs::Array(vec![1.into(), 2.into()]),
-        ),
+        ("amdhsa.version", Theirs::Array(vec![1.into(), 2.into()])),
         ("amdhsa.target", "amdgcn-amd-amdhsa--gfx90a".into()),
     ];
     let kernels = (0..input.below(4)).map(|_| kernel(input)).collect();
@@ -196,7 +192,10 @@ fn kernel(input: &mut Input<'_>) -> Theirs {
         (".name", Theirs::from("k")),
         (".symbol", "k.kd".into()),
         (".kernarg_segment_size", u32::from(input.u16()).into()),
-        (".kernarg_segment_align", input.pick(&[8u32, 4, 16, 0, 3]).into()),
+        (
+            ".kernarg_segment_align",
+            input.pick(&[8u32, 4, 16, 0, 3]).into(),
+        ),
         (".group_segment_fixed_size", number(input)),
         (".private_segment_fixed_size", number(input)),
         (".wavefront_size", input.pick(&[64u32, 32, 0]).into()),

@@ -19,18 +19,23 @@ pub(super) const DESCRIPTOR: u64 = 0;
 pub(super) const CODE: u64 = 256;
 const ARGUMENTS: u64 = 4096;
 
-struct World {
-    bed: Bed,
+struct World<'a> {
+    bed: &'a Bed,
     queue: Queue<SimBackend>,
+    /// Where its ring is: the structure that says so may be written over.
+    ring: u64,
     signals: [Signal<SimBackend>; 2],
-    /// Whether anything was written that a client has no business to write.
+    /// Whether nothing was written that a client has no business to write.
     honest: bool,
 }
 
 /// Runs a sequence: the first byte chooses the processor, then a kernel, then steps.
 pub fn check(data: &[u8]) {
     let mut input = Input::new(data);
-    let bed = Bed::new(input.byte());
+    Bed::lend(input.byte(), |bed| run(bed, &mut input));
+}
+
+fn run(bed: &Bed, input: &mut Input<'_>) {
     // The code is at most 64 bytes of the input, then an end.
     let mut descriptor = [0; 64];
     descriptor[16] = CODE as u8;
@@ -41,12 +46,17 @@ pub fn check(data: &[u8]) {
     }
     bed.write(DESCRIPTOR, &descriptor);
     let length = input.below(17) * 4;
-    let code = [input.take(length), &end_of_program(bed.profile).to_le_bytes()].concat();
+    let code = [
+        input.take(length),
+        &end_of_program(bed.profile).to_le_bytes(),
+    ]
+    .concat();
     bed.write(CODE, &code);
-    let queue = create(&bed);
+    let queue = create(bed);
     let signals = [1, 0].map(|value| bed.runtime.create_signal(value).expect("a signal"));
     let mut world = World {
         bed,
+        ring: queue.amd_queue().hsa_queue.base_address,
         queue,
         signals,
         honest: true,
@@ -55,7 +65,7 @@ pub fn check(data: &[u8]) {
         if input.is_empty() {
             break;
         }
-        step(&mut world, &mut input);
+        step(&mut world, input);
     }
     world.bed.step(50);
     Bed::check_queue(&world.queue);
@@ -90,7 +100,7 @@ fn indices(queue: &Queue<SimBackend>) -> (u64, u64) {
     (read, queue.write_index(MemoryOrder::Acquire))
 }
 
-fn step(world: &mut World, input: &mut Input<'_>) {
+fn step(world: &mut World<'_>, input: &mut Input<'_>) {
     match input.below(16) {
         0..=4 => {
             let packet = packet(world, input);
@@ -122,13 +132,12 @@ fn step(world: &mut World, input: &mut Input<'_>) {
             // Published by hand: whatever is in the slot, claimed or not.
             let packet = packet(world, input);
             let slot = input.below(PACKETS as usize) as u64;
-            let base = world.queue.amd_queue().hsa_queue.base_address;
             for (at, dword) in (0..).step_by(4).zip(packet.as_chunks::<4>().0) {
                 let at = slot * PACKET_SIZE as u64 + at;
                 let bytes = u64::from(PACKETS) * PACKET_SIZE as u64;
                 world
                     .bed
-                    .spoil(base, bytes, at, u32::from_le_bytes(*dword));
+                    .spoil(world.ring, bytes, at, u32::from_le_bytes(*dword));
             }
             world.honest = false;
         }
@@ -153,7 +162,6 @@ fn step(world: &mut World, input: &mut Input<'_>) {
         10 => {
             let address = world.queue.address();
             let (offset, value) = (input.u16(), input.u32());
-            // But for the addresses that the runtime has copies of, and reads no more.
             let size = size_of::<AmdQueue>() as u64;
             world.bed.spoil(address, size, offset.into(), value);
             world.honest = false;
@@ -175,8 +183,8 @@ fn step(world: &mut World, input: &mut Input<'_>) {
                 world.queue.inactivate().expect("nothing can go wrong");
                 assert!(world.queue.try_claim().is_err());
             } else if input.below(8) == 0 {
-                // A base address that was written over is not this queue's any more.
-                world.queue = create(&world.bed);
+                world.queue = create(world.bed);
+                world.ring = world.queue.amd_queue().hsa_queue.base_address;
                 world.honest = true;
             }
         }
@@ -186,7 +194,7 @@ fn step(world: &mut World, input: &mut Input<'_>) {
 }
 
 /// An index: near what the queue has, or any.
-fn index(world: &World, input: &mut Input<'_>) -> u64 {
+fn index(world: &World<'_>, input: &mut Input<'_>) -> u64 {
     let (read, write) = indices(&world.queue);
     match input.below(4) {
         0 => write.wrapping_add(input.below(130) as u64),
@@ -197,7 +205,7 @@ fn index(world: &World, input: &mut Input<'_>) -> u64 {
 }
 
 /// A packet that is nearly right, or none of the kind.
-fn packet(world: &World, input: &mut Input<'_>) -> [u8; PACKET_SIZE] {
+fn packet(world: &World<'_>, input: &mut Input<'_>) -> [u8; PACKET_SIZE] {
     let mut packet = [0; PACKET_SIZE];
     let kind = input.pick(&[2u8, 3, 5, 0, 4, 1, 2, 6, 255]);
     packet[0] = kind;
@@ -221,7 +229,13 @@ fn packet(world: &World, input: &mut Input<'_>) -> [u8; PACKET_SIZE] {
             put(24, &input.pick(&sizes).to_le_bytes());
             put(28, &input.pick(&sizes).to_le_bytes());
             let block = world.bed.block.0;
-            let objects = [block + DESCRIPTOR, block + DESCRIPTOR, block + 64, block + 1, 0];
+            let objects = [
+                block + DESCRIPTOR,
+                block + DESCRIPTOR,
+                block + 64,
+                block + 1,
+                0,
+            ];
             put(32, &input.pick(&objects).to_le_bytes());
             put(40, &input.pick(&[block + ARGUMENTS, 0, !7]).to_le_bytes());
         }
@@ -234,7 +248,12 @@ fn packet(world: &World, input: &mut Input<'_>) -> [u8; PACKET_SIZE] {
                 put(32, &input.pick(&[0u32, 1, 2, 3, 4]).to_le_bytes());
             } else {
                 let block = world.bed.block.0 + ARGUMENTS;
-                let jump = [0xc002_3f00, block as u32, (block >> 32) as u32, 16 | 1 << 23];
+                let jump = [
+                    0xc002_3f00,
+                    block as u32,
+                    (block >> 32) as u32,
+                    16 | 1 << 23,
+                ];
                 for (at, dword) in jump.into_iter().enumerate() {
                     put(4 + 4 * at, &u32::to_le_bytes(dword));
                 }

@@ -156,8 +156,8 @@ fn model<'a>(
             let within = relocation.offset < DATA || ((at + i) as u64) < known;
             if within { file[at + i] } else { 0 }
         };
-        let whole = relocation.offset < DATA
-            || relocation.offset + width(relocation.kind) as u64 <= known;
+        let whole =
+            relocation.offset < DATA || relocation.offset + width(relocation.kind) as u64 <= known;
         match width(relocation.kind) {
             // A place that is not all in the file is one of zeros.
             _ if !whole => 0,
@@ -167,7 +167,11 @@ fn model<'a>(
     };
     let mut steps = Vec::new();
     let mut late = Vec::new();
-    let tables = [(&parts.rela, false), (&parts.rel, true), (&parts.plt, false)];
+    let tables = [
+        (&parts.rela, false),
+        (&parts.rel, true),
+        (&parts.plt, false),
+    ];
     for (table, implicit) in tables {
         for relocation in table {
             let known = matches!(relocation.kind, 1 | 2 | 3 | 6 | 13);

@@ -1,9 +1,8 @@
 //! Signals against a model of numbers: every operation gives what wrapping arithmetic gives, waits and handlers see what
 //! holds, and handles that name nothing are refused.
 
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use rukh_backend_sim::SimBackend;
 use rukh_core::backend::Timeout;
@@ -21,12 +20,7 @@ const ORDERS: [MemoryOrder; 4] = [
     MemoryOrder::Acquire,
     MemoryOrder::Release,
 ];
-const CONDITIONS: [Condition; 4] = [
-    Condition::Eq,
-    Condition::Ne,
-    Condition::Lt,
-    Condition::Gte,
-];
+const CONDITIONS: [Condition; 4] = [Condition::Eq, Condition::Ne, Condition::Lt, Condition::Gte];
 /// Signals at once, and operations.
 const MOST: usize = 24;
 const STEPS: usize = 300;
@@ -97,19 +91,10 @@ fn condition(input: &mut Input<'_>) -> (Condition, i64) {
     (input.pick(&CONDITIONS), input.number().cast_signed())
 }
 
-thread_local! {
-    /// Runtimes by their processor: to start one costs more than a sequence. A sequence leaves no signal.
-    static RUNTIME: RefCell<Option<Bed>> = const { RefCell::new(None) };
-}
-
 /// Runs a sequence of operations.
 pub fn check(data: &[u8]) {
-    let runtime = RUNTIME.with_borrow_mut(|bed| {
-        let bed = bed.get_or_insert_with(|| Bed::new(1));
-        bed.runtime.clone()
-    });
     let mut world = World {
-        runtime,
+        runtime: Bed::lend(1, |bed| bed.runtime.clone()),
         live: Vec::new(),
         gone: Vec::new(),
         handlers: Vec::new(),
