@@ -93,9 +93,17 @@ impl Bed {
 
     /// Lets the device and the runtime go on for so many turns.
     pub fn step(&self, turns: usize) {
+        let mut idle = 0;
         for _ in 0..turns {
-            if !self.runtime.backend().step() {
+            if self.runtime.backend().step() {
+                idle = 0;
+            } else {
+                // Time passes, and what waits for it goes on.
                 self.runtime.backend().relax();
+                idle += 1;
+                if idle == 5 {
+                    break;
+                }
             }
         }
         self.runtime.poll();

@@ -370,18 +370,13 @@ impl Client {
             assert!(!self.events.contains(&argument.event_id));
             self.events.push(argument.event_id);
         }
-        // Whether the rest of the call went well or not: a page that was taken is kept by the driver.
-        let is_object = self.objects.iter().any(|object| object.handle == page);
-        if is_object
-            && self.event_page.is_none()
-            && self.call(&mut FreeMemoryOfGpu { handle: page }) == Err(1)
-        {
-            self.event_page = Some(page);
-        } else if is_object && self.event_page != Some(page) {
-            // Freed by the question, unless it is in use.
-            let gone = self.call(&mut FreeMemoryOfGpu { handle: page }) == Err(22);
-            if gone {
-                self.objects.retain(|object| object.handle != page);
+        // Whether the rest of the call went well or not: a page that was taken is kept by the driver. To ask is to free.
+        let at = self.objects.iter().position(|object| object.handle == page);
+        if let Some(at) = at.filter(|_| self.event_page != Some(page)) {
+            match self.call(&mut FreeMemoryOfGpu { handle: page }) {
+                Ok(()) => drop(self.objects.swap_remove(at)),
+                Err(1) => self.event_page = Some(page),
+                Err(_) => {}
             }
         }
     }

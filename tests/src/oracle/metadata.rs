@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn metadata_without_damage_is_accepted() {
         // One kernel without arguments, and nothing that is changed: a first byte behind the last entry.
-        let mut data = vec![1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let mut data = vec![1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         data.resize(64, 0xfe);
         let bytes = describe(&mut Input::new(&data));
         let metadata = Metadata::parse(&bytes).expect("it is whole");
