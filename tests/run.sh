@@ -62,6 +62,8 @@ host_costs() { sh tests/scripts/host_costs.sh "$prefix"; }
 recordings() { sh tests/scripts/recordings.sh "$prefix"; }
 rukh_info() { sh tests/scripts/rukh_info.sh "$prefix"; }
 fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 30 || echo 10)"; }
+# Not of CI: the figures belong to corpora that have grown.
+fuzz_coverage() { bash tests/scripts/fuzz_coverage.sh; }
 kfd_record() { sh tests/scripts/kfd_record.sh; }
 virtual_machine() { bash tests/scripts/vm.sh; }
 docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
@@ -92,5 +94,8 @@ if [ "$mode" != quick ]; then
   stage "the real KFD in a virtual machine" virtual_machine
   stage "documentation" docs
   stage "fuzz targets" fuzz
+fi
+if [ "$mode" = full ]; then
+  stage "coverage of the fuzz targets" fuzz_coverage
 fi
 echo "== all stages of mode '$mode' passed in $((SECONDS - started)) s"
