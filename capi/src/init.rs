@@ -29,7 +29,7 @@ fn explain(error: &ChoiceError) -> Status {
 
 fn start() -> Result<Arc<State>> {
     let value = std::env::var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned());
-    let list = (&raw const debug::_amdgpu_r_debug).expose_provenance() as u64;
+    let list = core::ptr::from_ref(debug::list()).expose_provenance() as u64;
     DEBUG_LIST.store(list, Ordering::Relaxed);
     let backend = Choice::parse(value.as_deref())
         .inspect(say_unused)
