@@ -10,7 +10,7 @@
 //! - [`waiters`]: leading, following, and why no wake-up is lost.
 //! - [`handlers`]: callbacks on signals, and the thread that calls them.
 //! - [`service`]: queues that stopped or want scratch, faults.
-//! - [`signals`]: creating signals; the wake-up after a store.
+//! - [`signals`]: creating and destroying signals; doorbells.
 
 pub(crate) mod handlers;
 pub(crate) mod service;
