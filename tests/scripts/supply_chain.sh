@@ -22,12 +22,12 @@ deny() {
   # Every workspace that is committed has a lock file.
   git ls-files '*Cargo.lock' | while read -r lock; do
     echo "-- $lock"
-    "$tool" --log-level warn --manifest-path "$(dirname "$lock")/Cargo.toml" --locked --all-features check \
-      --config "$root/.cargo/deny.toml" --hide-inclusion-graph licenses bans sources
+    "$tool" --log-level error --config "$root/.cargo/deny.toml" --manifest-path "$(dirname "$lock")/Cargo.toml" \
+      --locked --all-features check --hide-inclusion-graph licenses bans sources
   done
 }
 
-# Every set of features of a crate, by its own: `members CRATE FEATURE...`.
+# Every set of features of a crate, none and all among them: `combinations CRATE FEATURE...`.
 combinations() {
   local crate=$1 set bit at
   shift
