@@ -36,6 +36,8 @@ bitflags::bitflags! {
         const BUSY = 1 << 0;
         /// May be shared with other processes (`HSA_AMD_SIGNAL_IPC`).
         const IPC = 1 << 1;
+        /// The runtime's own: what a device says by it is for the runtime's thread.
+        const RUNTIME = 1 << 2;
     }
 }
 

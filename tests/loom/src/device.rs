@@ -1,4 +1,4 @@
-//! A backend of one event, and threads that sleep until they are woken and no longer.
+//! A backend of a few events, and threads that sleep until they are woken and no longer.
 
 use crate::backend::{
     AgentId, Clock, ClockCounters, EventError, EventId, EventKind, EventOutcome, EventReport,
@@ -64,22 +64,38 @@ impl Park for Futex {
     }
 }
 
-/// One event, latched until a wait consumes it.
+/// A thread in [`Device::wait_events`].
+#[derive(Debug)]
+struct Wait {
+    events: Vec<EventId>,
+    over: Arc<AtomicBool>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Events that were raised while nobody waited for them.
+    latched: Vec<EventId>,
+    waits: Vec<Wait>,
+}
+
+/// Events: a raised one ends all waits on it, or is latched until the next wait consumes it.
 #[derive(Debug)]
 pub struct Device {
-    raised: Mutex<bool>,
+    state: Mutex<State>,
     changed: Condvar,
     futex: Futex,
 }
 
 impl Device {
-    /// The event.
-    pub const EVENT: EventId = EventId(1);
+    /// The runtime's own event and the clients'.
+    pub const SHARED: [EventId; 2] = [EventId(1), EventId(2)];
+    /// The event of faults.
+    pub const FAULT: EventId = EventId(3);
 
     #[allow(clippy::new_without_default, missing_docs)]
     pub fn new() -> Self {
         Self {
-            raised: Mutex::new(false),
+            state: Mutex::new(State::default()),
             changed: Condvar::new(),
             futex: Futex::new(),
         }
@@ -119,27 +135,54 @@ impl Events for Device {
         0
     }
 
-    fn set_event(&self, _: EventId) -> Result<(), EventError> {
-        *self.raised.lock().expect("nobody panics") = true;
+    fn set_event(&self, event: EventId) -> Result<(), EventError> {
+        if ended() {
+            return Ok(());
+        }
+        let mut state = self.state.lock().expect("nobody panics");
+        let before = state.waits.len();
+        state.waits.retain(|wait| {
+            let ends = wait.events.contains(&event);
+            if ends {
+                wait.over.store(true, Ordering::Relaxed);
+            }
+            !ends
+        });
+        if state.waits.len() == before && !state.latched.contains(&event) {
+            state.latched.push(event);
+        }
+        drop(state);
         self.changed.notify_all();
         Ok(())
     }
 
     fn wait_events(
         &self,
-        _: &[EventId],
+        events: &[EventId],
         _: WaitMode,
         timeout: Timeout,
         _: &mut dyn FnMut(EventReport),
     ) -> Result<EventOutcome, EventError> {
-        let mut raised = self.raised.lock().expect("nobody panics");
-        while !*raised {
-            if timeout == Timeout::Poll {
-                return Ok(EventOutcome::TimedOut);
-            }
-            raised = self.changed.wait(raised).expect("nobody panics");
+        let mut state = self.state.lock().expect("nobody panics");
+        let before = state.latched.len();
+        state.latched.retain(|event| !events.contains(event));
+        if state.latched.len() != before {
+            drop(state);
+            // Who has been woken gets to run: leader and keeper kick each other for as long as they sleep.
+            loom::thread::yield_now();
+            return Ok(EventOutcome::Raised);
         }
-        *raised = false;
+        if timeout == Timeout::Poll {
+            return Ok(EventOutcome::TimedOut);
+        }
+        let over = Arc::new(AtomicBool::new(false));
+        state.waits.push(Wait {
+            events: events.to_vec(),
+            over: over.clone(),
+        });
+        while !over.load(Ordering::Relaxed) {
+            state = self.changed.wait(state).expect("nobody panics");
+        }
         Ok(EventOutcome::Raised)
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! [`ring`]: the queue ring is generic over its memory, and loom's atomics are one. Signals, their arena,
 //! locks and waits are not: their files are compiled here a second time, **as they are**, in a crate
-//! whose `sync` has loom's atomics. What stands around them is as small as can be: a device that is one event
+//! whose `sync` has loom's atomics. What stands around them is as small as can be: a device that is a few events
 //! ([`device`]), capacities ([`config`]), a reactor that does nothing but wait ([`runtime`]). Nothing times out here: a
 //! wake-up that is lost is a deadlock, which loom finds.
 //!

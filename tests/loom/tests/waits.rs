@@ -135,3 +135,36 @@ fn a_wait_ends_when_its_signal_is_destroyed() {
         other.join().expect("it ends");
     });
 }
+
+/// The runtime's own thread sleeps beside the leader, on other events and in part the same.
+#[test]
+fn the_runtimes_thread_and_a_client_each_get_what_is_theirs() {
+    model(2, || {
+        let runtime = Arc::new(Runtime::new(2));
+        let [own, clients] = [1, 1].map(|value| Signal::new(&runtime, value));
+        let keeper = spawn(&runtime, move |runtime| runtime.keep(own.slot()));
+        let device = spawn(&runtime, move |runtime| {
+            runtime.device_adds(clients.slot(), -1);
+            runtime.device_adds_to_own(own.slot(), -1);
+        });
+        assert_eq!(runtime.wait(clients.slot(), Condition::Eq, 0), Some(0));
+        keeper.join().expect("it ends");
+        device.join().expect("it ends");
+    });
+}
+
+#[test]
+fn hosts_stores_wake_the_runtimes_thread_and_a_client() {
+    model(2, || {
+        let runtime = Arc::new(Runtime::new(2));
+        let [own, clients] = [1, 1].map(|value| Signal::new(&runtime, value));
+        let keeper = spawn(&runtime, move |runtime| runtime.keep(own.slot()));
+        let host = spawn(&runtime, move |runtime| {
+            runtime.store(own.slot(), 0);
+            runtime.store(clients.slot(), 0);
+        });
+        assert_eq!(runtime.wait(clients.slot(), Condition::Eq, 0), Some(0));
+        keeper.join().expect("it ends");
+        host.join().expect("it ends");
+    });
+}

@@ -30,7 +30,7 @@ struct Parts<'a, B: Backend + ?Sized> {
 
 impl<'a, B: Backend + ?Sized> Parts<'a, B> {
     fn signal(&mut self) -> Result<&'a SignalSlot, QueueError> {
-        let slot = self.reactor.create_slot(0, SignalFlags::empty())?;
+        let slot = self.reactor.create_slot(0, SignalFlags::RUNTIME)?;
         // Three are taken, of three.
         let _ = self.signals.push(slot);
         Ok(slot)

@@ -63,8 +63,12 @@ impl<B: Backend + ?Sized> Reactor<B> {
             Err(error) => return Err(error.into()),
         };
         if !flags.contains(SignalFlags::BUSY) {
-            let turn = self.next_event.fetch_add(1, Ordering::Relaxed) as usize;
-            let event = self.shared[turn % self.shared.len()];
+            let event = if flags.contains(SignalFlags::RUNTIME) {
+                self.shared[0]
+            } else {
+                let clients = self.client_events();
+                clients[self.next_event.fetch_add(1, Ordering::Relaxed) as usize % clients.len()]
+            };
             slot.bind_event(self.backend.mailbox(event), event.0);
         }
         Ok(slot)

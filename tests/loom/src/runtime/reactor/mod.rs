@@ -1,5 +1,7 @@
 //! What core's reactor needs for waiting, and its operations by plain names.
 
+#[path = "../../../../../core/src/runtime/reactor/keeper.rs"]
+pub(crate) mod keeper;
 #[path = "../../../../../core/src/runtime/reactor/waiters.rs"]
 pub(crate) mod waiters;
 
@@ -72,8 +74,8 @@ impl Runtime {
                     poll_ns: 0,
                     recheck_ns: 0,
                 },
-                shared: vec![Device::EVENT],
-                all: vec![Device::EVENT],
+                shared: Device::SHARED.into(),
+                all: [&[Device::FAULT], &Device::SHARED[..]].concat(),
                 light_stores: false,
                 waiters: Lock::new(Waiters::default()),
             },
@@ -137,10 +139,31 @@ impl Runtime {
 
     /// An event that comes with no change.
     pub fn raise(&self) {
+        self.set(Device::SHARED[1]);
+    }
+
+    fn set(&self, event: EventId) {
         self.reactor
             .backend
-            .set_event(Device::EVENT)
+            .set_event(event)
             .expect("the event is there");
+    }
+
+    /// The runtime's own thread, until the runtime's own signal is 0: what core's `run` does around its callbacks.
+    pub fn keep(&self, own: &SignalSlot) {
+        let watch = Reactor::<Device>::watch(own, Condition::Eq, 0);
+        waiters::register(&watch);
+        while watch.look() == waiters::Seen::NotYet(1) {
+            self.reactor.keep(&[watch]);
+        }
+        waiters::unregister(&watch);
+        self.reactor.keeper_leaves();
+    }
+
+    /// A device's addition to a signal of the runtime's own.
+    pub fn device_adds_to_own(&self, own: &SignalSlot, value: i64) {
+        own.signal.add(value, MemoryOrder::Release);
+        self.set(Device::SHARED[0]);
     }
 
     /// Waits, sleeping; the value that ended it, or none if the signal was destroyed.
@@ -163,7 +186,6 @@ impl Runtime {
             all,
             timeout: Timeout::Never,
             hint: WaitHint::Blocked,
-            registered: false,
         };
         match self.reactor.wait(watches, how) {
             Waited::Met(_, value) => Some(value),
