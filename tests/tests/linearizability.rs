@@ -132,7 +132,15 @@ fn signal_history(runtime: &Arc<Runtime<SimBackend>>, seed: u64) -> Vec<Event<On
                     let mut rng = Rng::new(seed * THREADS + thread);
                     start.wait();
                     (0..OPERATIONS)
-                        .filter_map(|_| clock.record(|| Some(operate(signal, &mut rng))))
+                        .filter_map(|_| {
+                            clock.record(|| {
+                                // Others get their turn between the call and what it does.
+                                if rng.below(2) == 0 {
+                                    thread::yield_now();
+                                }
+                                Some(operate(signal, &mut rng))
+                            })
+                        })
                         .collect::<Vec<_>>()
                 })
             })
