@@ -3,9 +3,18 @@
 /// Words of a row.
 pub const ROW: usize = 24;
 
-/// Orders a row by the core library's sort, and folds it with arithmetic of all widths.
+/// Orders a row by the words' reversed bits, and folds it with arithmetic of all widths.
+///
+/// Not by core's sort: what rustc 1.95 makes of its merging for amdgcn ends in the panic of a comparison without an
+/// order, on the row 0, 1, 2, … too; each of its instructions was checked by hand to give what it should.
 pub fn digest(row: &mut [u32; ROW]) -> u64 {
-    row.sort_unstable_by_key(|word| word.reverse_bits());
+    for sorted in 1..ROW {
+        let mut at = sorted;
+        while at > 0 && row[at - 1].reverse_bits() > row[at].reverse_bits() {
+            row.swap(at - 1, at);
+            at -= 1;
+        }
+    }
     let folded = row.iter().enumerate().fold(1u128, |folded, (at, &word)| {
         let turned = word.rotate_left(at as u32) ^ word.leading_zeros();
         folded
