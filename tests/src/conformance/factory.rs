@@ -88,7 +88,7 @@ pub struct KfdFactory {
 }
 
 impl KfdFactory {
-    /// These GPUs, each machine with its own process.
+    /// These GPUs, each machine with its own process; after `smallbar:`, the host does not map their memory.
     pub const fn new(gpus: &'static str) -> Self {
         Self { gpus }
     }
@@ -98,9 +98,14 @@ impl Factory for KfdFactory {
     type Backend = KfdBackend<KfdFace>;
 
     fn make(&self) -> Self::Backend {
-        let config = SimConfig::parse(self.gpus).expect("the suite names profiles that exist");
-        let face = KfdFace::new(config.mode(Mode::Threads { workers: 2 }))
+        let small = self.gpus.strip_prefix("smallbar:");
+        let gpus = small.unwrap_or(self.gpus);
+        let config = SimConfig::parse(gpus).expect("the suite names profiles that exist");
+        let mut face = KfdFace::new(config.mode(Mode::Threads { workers: 2 }))
             .expect("the suite simulates few GPUs");
+        if small.is_some() {
+            face = face.with_small_bar();
+        }
         KfdBackend::open(face).expect("the face answers what a kernel does")
     }
 
