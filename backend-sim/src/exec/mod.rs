@@ -8,7 +8,8 @@
 //! - `fuse`: micro-ops that stand for several instructions, where nobody looks at single ones;
 //! - `run`: the loop over micro-ops;
 //! - `salu`, `smem`: scalar instructions;
-//! - `vector`, with `valu::hot` for the commonest, `modifiers`, `dpp`, `lane`, `matrix`, `scaled` and the handlers of [`valu`]: vector instructions;
+//! - `vector`, with `modifiers`, `dpp`, `lane`, `matrix`, `scaled` and the handlers of [`valu`]: vector instructions; the
+//!   commonest in one function each (`valu::hot`);
 //! - `flat`, `ds`, `buffer`, on top of `fast`, `access` and `tlb`: memory instructions.
 //!
 //! A tier that compiles code would stand beside `code` and `run`: it needs the same [`Wave`],
