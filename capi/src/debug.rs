@@ -49,7 +49,7 @@ mod state {
 /// Where a debugger stops. Not empty as the compiler sees it, so that no other function can have the same address.
 #[inline(never)]
 extern "C" fn loader_debug_state() {
-    core::hint::black_box(&_amdgpu_r_debug);
+    core::hint::black_box(list());
 }
 
 version!(_amdgpu_r_debug);
@@ -65,6 +65,13 @@ pub static _amdgpu_r_debug: RDebug = RDebug {
     r_ldbase: AtomicPtr::new(core::ptr::null_mut()),
 };
 
+/// The list, for everyone else: a reference to the symbol from another object of this crate would name its version, which
+/// programs that link the crate statically do not have.
+#[inline(never)]
+pub fn list() -> &'static RDebug {
+    core::hint::black_box(&_amdgpu_r_debug)
+}
+
 /// Held while the list changes.
 static CHANGING: Mutex<()> = Mutex::new(());
 
@@ -75,7 +82,7 @@ pub fn lock() -> MutexGuard<'static, ()> {
 
 /// Changes the list, and has a debugger stop before and after.
 fn change(kind: i32, change: impl FnOnce()) {
-    let debug = &_amdgpu_r_debug;
+    let debug = list();
     debug.r_state.store(kind, Ordering::SeqCst);
     (debug.r_brk)();
     change();
@@ -103,9 +110,9 @@ impl Listed {
         }));
         let _changing = lock();
         change(state::ADD, || {
-            let first = _amdgpu_r_debug.r_map.load(Ordering::Relaxed);
+            let first = list().r_map.load(Ordering::Relaxed);
             if first.is_null() {
-                _amdgpu_r_debug.r_map.store(entry, Ordering::Release);
+                list().r_map.store(entry, Ordering::Release);
                 return;
             }
             // SAFETY: entries of the list stay valid while it is locked, and nothing else writes to them.
@@ -129,7 +136,7 @@ impl Drop for Listed {
         change(state::DELETE, || unsafe {
             let LinkMap { l_next, l_prev, .. } = *self.0;
             match l_prev.is_null() {
-                true => _amdgpu_r_debug.r_map.store(l_next, Ordering::Release),
+                true => list().r_map.store(l_next, Ordering::Release),
                 false => (*l_prev).l_next = l_next,
             }
             if !l_next.is_null() {
@@ -147,7 +154,5 @@ impl Drop for Listed {
 
 /// A child process has none of its parent's code: the entries stay its parent's. With the lock of [`lock`].
 pub fn forget_all() {
-    _amdgpu_r_debug
-        .r_map
-        .store(core::ptr::null_mut(), Ordering::Release);
+    list().r_map.store(core::ptr::null_mut(), Ordering::Release);
 }

@@ -2,11 +2,13 @@
 
 use crate::abi::Status;
 use crate::amd::event;
-use crate::backend::{Choice, ChoiceError, Skipped, VARIABLE};
+use crate::backend::{Choice, ChoiceError, DEBUG_LIST, Skipped, VARIABLE};
+use crate::debug;
 use crate::entry::{Result, entry};
 use crate::runtime::State;
 use crate::state::{release, retain};
 use crate::{diag, driver, tools};
+use core::sync::atomic::Ordering;
 use rukh_core::backend::Topology;
 use rukh_core::runtime::{Runtime, RuntimeConfig};
 use std::sync::{Arc, Once};
@@ -27,6 +29,8 @@ fn explain(error: &ChoiceError) -> Status {
 
 fn start() -> Result<Arc<State>> {
     let value = std::env::var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned());
+    let list = core::ptr::from_ref(debug::list()).expose_provenance() as u64;
+    DEBUG_LIST.store(list, Ordering::Relaxed);
     let backend = Choice::parse(value.as_deref())
         .inspect(say_unused)
         .and_then(|choice| choice.open())

@@ -17,7 +17,8 @@ clang=clang-22
 unset LD_LIBRARY_PATH
 export ASAN_OPTIONS=allocator_may_return_null=1
 # Clients fork while the runtime's threads run, and the child starts a runtime of its own.
-export TSAN_OPTIONS="die_after_fork=0 halt_on_error=0 exitcode=66"
+export TSAN_OPTIONS="die_after_fork=0 allocator_may_return_null=1 halt_on_error=0 exitcode=66 suppressions=$root/tests/c/tsan.supp \
+external_symbolizer_path=$(command -v llvm-symbolizer-22)"
 
 # Line numbers are for who reads a report; optimised a little, for the software GPU's sake.
 build() {
@@ -27,10 +28,10 @@ build() {
     RUSTFLAGS="-Zsanitizer=$1" cargo build --quiet --manifest-path "$root/Cargo.toml" --locked "${extra[@]}" \
     --target $host -p rukh-capi --lib
   mkdir -p "$work/$1/lib"
-  # It is instrumented.
-  nm -D "$root/target/sanitize-$1/$host/debug/librukh_capi.so" | grep -q "__${1:0:1}san_init" ||
-    { echo "c_sanitizers: the library is not instrumented" >&2; exit 1; }
   cp "$root/target/sanitize-$1/$host/debug/librukh_capi.so" "$work/$1/lib/libhsa-runtime64.so.1"
+  # It is instrumented.
+  nm -D "$work/$1/lib/libhsa-runtime64.so.1" > "$work/symbols"
+  grep -q "__${1:0:1}san_init" "$work/symbols" || { echo "c_sanitizers: the library is not instrumented" >&2; exit 1; }
   ln -s libhsa-runtime64.so.1 "$work/$1/lib/libhsa-runtime64.so"
 }
 
@@ -57,15 +58,16 @@ END
 
 # run SANITIZER BACKEND CLIENT ARGUMENT...
 run() {
-  local sanitizer=$1 with=$2 client=$3 dir=$work/$1 compiler=$clang source=$root/tests/c/$3.c begun=$SECONDS
+  local sanitizer=$1 with=$2 client=$3 dir=$work/$1 compiler=$clang source=$root/tests/c/$3.c begun=$SECONDS status=0
   shift 3
   [ -e "$source" ] || { compiler=clang++-22 source=$root/tests/c/$client.cpp; }
   [ -e "$dir/$client" ] || $compiler -O1 -g -fsanitize="$sanitizer" -fno-omit-frame-pointer -pthread -o "$dir/$client" \
     "$source" -L"$dir/lib" -lhsa-runtime64 -lm
   local backend=$with kfd=
   [ "${with%%:*}" = sim ] || { backend=kfd kfd=${with#*:}; }
-  RUKH_BACKEND=$backend RUKH_KFD=$kfd LD_LIBRARY_PATH=$dir/lib timeout 300 "$dir/$client" "$@" > "$work/out" 2> "$work/err" ||
-    { cat "$work/out" "$work/err" >&2; echo "c_sanitizers: $client on $with under the $sanitizer sanitizer: status $?" >&2; exit 1; }
+  RUKH_BACKEND=$backend RUKH_KFD=$kfd LD_LIBRARY_PATH=$dir/lib timeout 300 "$dir/$client" "$@" > "$work/out" 2> "$work/err" || status=$?
+  [ $status -eq 0 ] ||
+    { cat "$work/out" "$work/err" >&2; echo "c_sanitizers: $client on $with, $sanitizer: status $status" >&2; exit 1; }
   echo "PASS $client on $with, $sanitizer sanitizer ($((SECONDS - begun)) s)"
 }
 
@@ -84,6 +86,9 @@ for sanitizer; do
   for client in misuse statuses statuses_closed exceptions; do
     run "$sanitizer" sim:gfx90a $client
   done
+  run "$sanitizer" sim:gfx90a cpu_agents
+  run "$sanitizer" sim:gfx90a,gfx1100 environment
+  run "$sanitizer" sim:gfx90a matmul "$objects/matmul-gfx90a-O2-v5.co" 32
   run "$sanitizer" sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
   run "$sanitizer" sim:gfx1100 vector_add "$objects/vector_add-gfx1100-O2-v5.co" 1000
 done

@@ -192,6 +192,7 @@ fn is_graphics(op: Op) -> bool {
 
 fn special(op: Op) -> Option<OpFn> {
     Some(match op {
+        Op::ds_nop => nothing,
         Op::ds_permute_b32 => crossbar::permute,
         Op::ds_bpermute_b32 => crossbar::bpermute::<false>,
         Op::ds_bpermute_fi_b32 => crossbar::bpermute::<true>,
@@ -209,6 +210,10 @@ fn special(op: Op) -> Option<OpFn> {
         Op::ds_write_addtid_b32 => write_addtid,
         _ => return None,
     })
+}
+
+fn nothing(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
+    Flow::Next
 }
 
 /// Operand order of compare-and-store: the comparison value comes first up to GFX10.

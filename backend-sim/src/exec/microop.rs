@@ -22,7 +22,7 @@ pub(crate) enum Flow {
     Again,
     /// The slot is not decoded yet.
     Decode,
-    /// Vector register indexing was switched on: go on with the next instruction, the slow way.
+    /// Vector register indexing was switched on, or exceptions that trap: go on with the next instruction, the slow way.
     Indexed,
     /// Code may have changed: compare what is cached with memory, then go on.
     Refresh,

@@ -6,7 +6,7 @@
 //! - [`CodeCache`] (`code`): pages of code, decoded lazily, an instruction at a time;
 //! - `lower`: from a decoded instruction to a micro-op: a function and its operands in a cache line;
 //! - `fuse`: micro-ops that stand for several instructions, where nobody looks at single ones;
-//! - `run`: the loop over micro-ops;
+//! - `run`: the loop over micro-ops; `trap`: where a wave goes that cannot go on, or has met one of `exceptions`;
 //! - `salu`, `smem`: scalar instructions;
 //! - `vector`, with `modifiers`, `dpp`, `lane`, `matrix`, `scaled` and the handlers of [`valu`]: vector instructions; the
 //!   commonest in one function each (`valu::hot`);
@@ -27,6 +27,7 @@ mod descriptor;
 mod dpp;
 mod ds;
 mod dual;
+mod exceptions;
 mod fast;
 mod fault;
 mod flat;

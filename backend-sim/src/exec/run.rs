@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use super::code::{CodeCache, FetchError, SLOTS};
 use super::context::Context;
+use super::exceptions;
 use super::fault::{Fault, FaultKind};
 use super::fuse;
 use super::machine::{Machine, slot_in};
@@ -88,6 +89,11 @@ pub fn run(wave: &mut Wave, cx: &mut Context<'_>, budget: u64) -> Exit {
                     return Exit::Trapped(fault);
                 }
             }
+            Exit::Fault(fault) => {
+                // An arithmetic exception left it behind the instruction.
+                machine.wave.pc = fault.pc;
+                return Exit::Fault(fault);
+            }
             exit => return exit,
         }
     }
@@ -110,7 +116,7 @@ fn until_exit(
 
 /// Whether only the slow loop knows what vector instructions do now.
 fn needs_care(wave: &Wave) -> bool {
-    wave.gpr_index.is_some() || wave.skips_vectors
+    wave.gpr_index.is_some() || wave.skips_vectors || wave.exceptions_enabled() != 0
 }
 
 /// Executes one instruction.
@@ -174,6 +180,11 @@ fn steps<const SLOW: bool>(
                 }
                 break 'pages register_fault(m.wave, pc, op.need);
             }
+            let raised = if SLOW && op.len > 0 && m.wave.exceptions_trap() {
+                exceptions::raised(m, op, page)
+            } else {
+                0
+            };
             let flow = if SLOW && m.wave.skips_vectors && is_vector(page, op) {
                 Flow::Next
             } else if SLOW && m.wave.gpr_index.is_some() && op.handler.is_some() {
@@ -195,6 +206,17 @@ fn steps<const SLOW: bool>(
                 && let Some(tracer) = tracer.as_deref_mut()
             {
                 trace::report(tracer, m.wave, op, page);
+            }
+            if SLOW && raised != 0 && flow == Flow::Next {
+                m.wave.raise(raised);
+                let flags = raised & m.wave.exceptions_enabled();
+                if flags != 0 {
+                    // The instruction is done: the wave goes on behind it.
+                    let at = page.va + slot as u64 * 4;
+                    pc = at + u64::from(op.len) * 4;
+                    count += 1;
+                    break 'pages fault(m.wave, at, FaultKind::Arithmetic { flags });
+                }
             }
             if flow == Flow::Next {
                 if SLOW {

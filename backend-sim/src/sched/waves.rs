@@ -167,7 +167,9 @@ fn trouble(fault: Fault, handled: bool) -> Trouble {
         | FaultKind::Unsupported { .. }
         | FaultKind::Register { .. }
         | FaultKind::MisalignedPc { .. } => (QueueCode::IllegalInstruction, None),
-        FaultKind::Trap { .. } | FaultKind::Halted => (QueueCode::Exception, None),
+        FaultKind::Trap { .. } | FaultKind::Halted | FaultKind::Arithmetic { .. } => {
+            (QueueCode::Exception, None)
+        }
     };
     Trouble {
         pc: fault.pc,

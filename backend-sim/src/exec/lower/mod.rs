@@ -9,7 +9,7 @@ mod scalar;
 mod vector;
 
 pub(crate) use operand::{constant, destination, rows, scalar_index, source};
-pub(crate) use vector::modifiers_of;
+pub(crate) use vector::{lower as lower_vector, modifiers_of};
 
 use super::code::Page;
 use super::fuse::Fused;

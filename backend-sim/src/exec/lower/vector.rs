@@ -104,7 +104,7 @@ fn mask_destination(operand: Operand) -> Result<u16, &'static str> {
     }
 }
 
-pub(super) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
+pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
     let row = inst.op.row();
     let shape = shape(inst.op, &inst.operands, row.operands(), cx.arch)?;
     let handler = valu::handler(inst.op, cx.level).ok_or("the instruction")?;

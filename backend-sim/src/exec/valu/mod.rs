@@ -42,6 +42,7 @@ pub mod levels;
 pub mod mode;
 mod narrow;
 mod order;
+mod partition;
 mod sad;
 mod soft;
 mod transcendental;
