@@ -3,8 +3,9 @@
 //! Tables that must not allocate have their capacity here. Each figure says what happens when it
 //! is not enough.
 
-/// Events that all signals of a runtime share. Waiting costs one system call over all of
-/// them; more events do not make waking more precise, since the leader looks at values.
+/// Events that all signals of a runtime share: the runtime's own signals the first, clients' the others. Waiting costs
+/// one system call over all of them; more of clients' events only keep the thread that calls handlers from waking for
+/// completions that nobody handles.
 pub const SHARED_EVENTS: usize = 4;
 
 /// Chunks of a signal arena. Each new chunk of a growing arena doubles the total, so 20 chunks of
@@ -34,10 +35,16 @@ pub const QUEUE_MAX_PACKETS: u32 = 131_072;
 pub const MAX_PRIVATE_SEGMENT: u32 = 262_128;
 
 /// How long a blocking wait looks at the value before it sleeps, in nanoseconds.
-pub const SPIN_NS: u64 = 20_000;
+pub const SPIN_NS: u64 = 200_000;
 
 /// Bound of that spin in looks, for clocks that stand still while nothing else happens.
-pub const SPIN_LOOKS: u32 = 4096;
+pub const SPIN_LOOKS: u32 = 16_384;
+
+/// Looks of that spin between two readings of the clock.
+pub const CLOCK_LOOKS: u32 = 64;
+
+/// Looks at a held lock before sleeping: about the length of the critical sections.
+pub const LOCK_SPINS: u32 = 64;
 
 /// How often a sleeping waiter looks at signals that no event announces (signals that devices alone
 /// use, or when the system has no events left), in nanoseconds.

@@ -173,7 +173,7 @@ fn gfx1100() -> KfdFactory {
 
 /// A machine whose host does not map device memory.
 fn small_bar() -> KfdFactory {
-    KfdFactory::new("smallbar:gfx90a")
+    KfdFactory::new("gfx90a").with_small_bar()
 }
 
 fn two_gpus() -> KfdFactory {

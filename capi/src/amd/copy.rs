@@ -204,9 +204,7 @@ fn linear(
     state.agent(dst_agent)?;
     state.agent(src_agent)?;
     let waiting = dependencies(state, count, signals)?;
-    let done = find(state, done)
-        .map_err(|_| Status::INVALID_SIGNAL)?
-        .handle();
+    let done = find(state, done)?.handle();
     let transfer = Transfer {
         to: Side::linear(Address::from(dst)),
         from: Side::linear(Address::from(src)),
@@ -253,7 +251,7 @@ entry! {
             return Err(Status::INVALID_ARGUMENT);
         }
         let waiting = dependencies(&state, num_dep_signals, dep_signals)?;
-        let done = find(&state, completion_signal).map_err(|_| Status::INVALID_SIGNAL)?.handle();
+        let done = find(&state, completion_signal)?.handle();
         let transfer = Transfer {
             to,
             from,

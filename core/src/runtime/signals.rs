@@ -199,7 +199,6 @@ impl<'r, B: Backend + ?Sized> SignalRef<'r, B> {
             all: false,
             timeout,
             hint,
-            registered: false,
         };
         match self.reactor.wait(&[watch], how) {
             Waited::Met(_, value) => Ok(WaitOutcome::Met(value)),
@@ -376,7 +375,6 @@ impl<B: Backend + ?Sized> Runtime<B> {
             all: false,
             timeout,
             hint,
-            registered: false,
         };
         match self.reactor().wait(&watches, how) {
             Waited::Met(at, value) => Ok(Some((indices[at], value))),
@@ -405,7 +403,6 @@ impl<B: Backend + ?Sized> Runtime<B> {
             all: true,
             timeout,
             hint,
-            registered: false,
         };
         match self.reactor().wait(&watches, how) {
             Waited::Met(..) => Ok(true),

@@ -83,7 +83,7 @@ pub(super) fn flat(cx: &Cx) -> Result<Encoded, EncodeError> {
     };
     let mut high = 0;
     let mut accs = Accs::default();
-    let mut vaddr = true;
+    let (mut vaddr, mut saddr) = (true, true);
     for (operand, desc) in cx.operands() {
         high |= match (desc.field, operand) {
             (Field::Addr, Operand::None) if segment == 1 => {
@@ -94,7 +94,10 @@ pub(super) fn flat(cx: &Cx) -> Result<Encoded, EncodeError> {
             (Field::Data, _) => accs.data(cx, operand)? << 8,
             (Field::Ret, Operand::None) => 0,
             (Field::Dst | Field::Ret, _) => accs.data(cx, operand)? << 24,
-            (Field::Saddr, Operand::None) => null << 16,
+            (Field::Saddr, Operand::None) => {
+                saddr = false;
+                null << 16
+            }
             (Field::Saddr, _) => cx.scalar_register(operand)? << 16,
             _ => return Err(cx.bad(operand)),
         };
@@ -113,6 +116,11 @@ pub(super) fn flat(cx: &Cx) -> Result<Encoded, EncodeError> {
             low |= flag(vaddr, 13);
         } else if gfx11 {
             high |= flag(vaddr, 23);
+        } else if !vaddr && !saddr && arch.is_gfx10_plus() {
+            // Neither address: a code of its own, since the one for no scalar address says that there is a vector's.
+            high |= 0x7f << 16;
+        } else if vaddr == saddr {
+            return Err(cx.bad(Operand::None));
         }
     }
     Ok(Encoded::new(&[low, high | flag(accs.acc, 23)]))

@@ -30,7 +30,7 @@ struct Parts<'a, B: Backend + ?Sized> {
 
 impl<'a, B: Backend + ?Sized> Parts<'a, B> {
     fn signal(&mut self) -> Result<&'a SignalSlot, QueueError> {
-        let slot = self.reactor.create_slot(0, SignalFlags::empty())?;
+        let slot = self.reactor.create_slot(0, SignalFlags::RUNTIME)?;
         // Three are taken, of three.
         let _ = self.signals.push(slot);
         Ok(slot)
@@ -157,7 +157,7 @@ impl<B: Backend + ?Sized + 'static> Runtime<B> {
             failed: AtomicBool::new(false),
             status: Lock::new(None),
             callback: Lock::new(config.error_callback),
-            scratch: Lock::new(QueueScratch::new(info)),
+            scratch: Lock::new(QueueScratch::new(info, self.reactor.config.on_scratch)),
             kept: Lock::new(Vec::new()),
             ring: Ring::new(ring),
             _packets: packets,

@@ -1,8 +1,8 @@
 //! Callbacks on signals, and the thread that calls them.
 
 use super::Reactor;
-use super::waiters::{How, Seen, WaitHint, Watch, register, unregister};
-use crate::backend::{Backend, Timeout};
+use super::waiters::{Seen, Watch, register, unregister};
+use crate::backend::Backend;
 use crate::runtime::error::SignalError;
 use crate::signal::{Condition, MemoryOrder, SignalHandle, SignalOps, SignalSlot};
 use alloc::boxed::Box;
@@ -104,6 +104,11 @@ impl<B: Backend + ?Sized> Reactor<B> {
 
     /// Calls the handlers whose condition holds; gives how many. No lock is held during a call.
     pub fn run_handlers(&self) -> usize {
+        self.run_handlers_after(|| {})
+    }
+
+    /// As [`run_handlers`](Self::run_handlers), and does something before the first call if there is one.
+    fn run_handlers_after(&self, before: impl FnOnce()) -> usize {
         // Dropped without the lock: a callback may own anything.
         let mut gone = Vec::new();
         let ready: Vec<(Handler, i64)> = {
@@ -130,6 +135,9 @@ impl<B: Backend + ?Sized> Reactor<B> {
         };
         drop(gone);
         let calls = ready.len();
+        if calls != 0 {
+            before();
+        }
         for (mut handler, value) in ready {
             let keep = (handler.callback)(value);
             match handler.watch {
@@ -174,9 +182,15 @@ impl<B: Backend + ?Sized> Reactor<B> {
         loop {
             let seen = control.signal.load(MemoryOrder::Acquire);
             if self.stop.load(Ordering::Acquire) {
+                self.keeper_leaves();
                 return;
             }
-            if self.run_pending() + self.run_handlers() != 0 {
+            if self.has_pending() {
+                self.keeper_leaves();
+                self.run_pending();
+                continue;
+            }
+            if self.run_handlers_after(|| self.keeper_leaves()) != 0 {
                 continue;
             }
             let held: Vec<HeldWatch> = {
@@ -187,15 +201,7 @@ impl<B: Backend + ?Sized> Reactor<B> {
                 core::iter::once(Self::watch(control, Condition::Ne, seen))
                     .chain(held.iter().map(|watch| watch.get(self)))
                     .collect();
-            self.wait(
-                &watches,
-                How {
-                    all: false,
-                    timeout: Timeout::Never,
-                    hint: WaitHint::Blocked,
-                    registered: true,
-                },
-            );
+            self.keep(&watches);
         }
     }
 }

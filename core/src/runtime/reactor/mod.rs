@@ -2,17 +2,19 @@
 //!
 //! A runtime has a few backend events and any number of signals, each bound to one of the events
 //! when it is created: a device that changes the signal writes the event's id to the mailbox and
-//! raises it. Of all threads that wait, one, the *leader*, sleeps in the backend on all
+//! raises it. Of all client threads that wait, one, the *leader*, sleeps in the backend on all of their
 //! events; the others, *followers*, sleep on a word of their own ([`Park`](crate::backend::Park)).
 //! When an event is raised the leader looks at every follower's signals and wakes those
 //! whose wait is over; when its own is over it hands the lead to a follower.
 //!
 //! - [`waiters`]: leading, following, and why no wake-up is lost.
+//! - [`keeper`]: how the runtime's own thread sleeps beside them.
 //! - [`handlers`]: callbacks on signals, and the thread that calls them.
 //! - [`service`]: queues that stopped or want scratch, faults.
-//! - [`signals`]: creating signals; the wake-up after a store.
+//! - [`signals`]: creating and destroying signals; doorbells.
 
 pub(crate) mod handlers;
+pub(crate) mod keeper;
 pub(crate) mod service;
 pub(crate) mod signals;
 pub(crate) mod waiters;
@@ -53,9 +55,9 @@ pub(crate) struct Reactor<B: Backend + ?Sized> {
     pub host_bank: BankId,
     /// The agents that reach them.
     pub gpus: Vec<AgentId>,
-    /// The events that signals are bound to.
+    /// The events that signals are bound to: the runtime's own to the first, clients' to the others.
     shared: heapless::Vec<EventId, SHARED_EVENTS>,
-    /// Those and the fault events: what the leader sleeps on.
+    /// The fault events and those.
     all: heapless::Vec<EventId, { SHARED_EVENTS + 2 }>,
     next_event: AtomicU32,
     /// Whether waiters pay for the barrier, so that stores need none.
@@ -141,7 +143,7 @@ impl<B: Backend + ?Sized> Reactor<B> {
         }
         reactor.grow(config.signals.max(1))?;
         reactor.control = reactor
-            .create_slot(0, crate::signal::SignalFlags::empty())?
+            .create_slot(0, crate::signal::SignalFlags::RUNTIME)?
             .handle();
         Ok(reactor)
     }

@@ -9,7 +9,9 @@
 //! followers under the same lock after the event: either it finds the follower in the list, or the
 //! follower came later, and then it sees the change that came before the event. An event that one
 //! leader consumed and that was meant for the next leader's signal is covered the same way: the next leader
-//! looks after taking the lock that the previous one released after the event.
+//! looks after taking the lock that the previous one released after the event. The runtime's own thread sleeps in the
+//! backend beside the leader, in part on the same events, and the two look after each other: see
+//! [`keeper`](super::keeper).
 //!
 //! *A thread changes a signal* by a plain store and then loads the waiters count; a
 //! waiter raises the count and then loads the value. If both loads could see the old state, the waiter would
@@ -27,11 +29,14 @@
 //! looks again: a device or driver that loses an interrupt costs time, not a hang.
 
 use super::Reactor;
+use super::keeper::Holder;
 use super::service::Reports;
-use crate::backend::{Backend, EventOutcome, Timeout, WaitMode};
+use crate::backend::{Backend, EventOutcome, LockGuard as Guard, Timeout, WaitMode};
+use crate::config::{CLOCK_LOOKS, SPIN_LOOKS};
 use crate::signal::{Condition, MemoryOrder, SignalFlags, SignalOps, SignalSlot};
+use crate::sync::{AtomicU32, Ordering, RMW_IS_BARRIER, fence};
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::compiler_fence;
 
 /// A signal and what is waited for.
 #[derive(Clone, Copy, Debug)]
@@ -91,8 +96,6 @@ pub(crate) struct How {
     pub all: bool,
     pub timeout: Timeout,
     pub hint: WaitHint,
-    /// Whether the waiters counts already stand for this wait (handlers do that once).
-    pub registered: bool,
 }
 
 const ASLEEP: u32 = 0;
@@ -100,7 +103,7 @@ const AWAKE: u32 = 1;
 
 /// A thread that waits: on its stack, reached by others only under the lock and only while it is
 /// the leader or in the list.
-struct Node {
+pub(super) struct Node {
     word: AtomicU32,
     watches: *const Watch<'static>,
     count: usize,
@@ -108,10 +111,19 @@ struct Node {
 }
 
 impl Node {
+    pub fn new(watches: &[Watch<'_>], all: bool) -> Self {
+        Self {
+            word: AtomicU32::new(ASLEEP),
+            watches: watches.as_ptr().cast(),
+            count: watches.len(),
+            all,
+        }
+    }
+
     /// # Safety
     /// The node's watches are still borrowed by the thread that waits: the caller is that thread, or
     /// holds the lock and found the node in [`Waiters`].
-    unsafe fn look(&self) -> Option<Waited> {
+    pub unsafe fn look(&self) -> Option<Waited> {
         // SAFETY: the pointer and count come from one slice, alive by the caller's promise.
         let watches = unsafe { core::slice::from_raw_parts(self.watches, self.count) };
         look(watches, self.all)
@@ -141,8 +153,11 @@ fn look(watches: &[Watch<'_>], all: bool) -> Option<Waited> {
 /// Threads that sleep.
 #[derive(Default)]
 pub(crate) struct Waiters {
-    leader: Option<*const Node>,
+    pub(super) leader: Option<*const Node>,
     followers: Vec<*const Node>,
+    /// The runtime's own thread, while it sleeps.
+    pub(super) keeper: Option<*const Node>,
+    pub(super) holder: Holder,
 }
 
 // SAFETY: the pointers are followed under the lock that this lies in, while the nodes' threads cannot
@@ -150,6 +165,20 @@ pub(crate) struct Waiters {
 unsafe impl Send for Waiters {}
 
 impl Waiters {
+    /// Whether the leader sleeps although its wait is over.
+    pub(super) fn leader_is_done(&self) -> bool {
+        // SAFETY: a node in its place, under the lock.
+        self.leader
+            .is_some_and(|leader| unsafe { (*leader).look() }.is_some())
+    }
+
+    /// The same of the keeper.
+    fn keeper_is_done(&self) -> bool {
+        // SAFETY: as above.
+        self.keeper
+            .is_some_and(|keeper| unsafe { (*keeper).look() }.is_some())
+    }
+
     /// Wakes one follower if nobody leads.
     fn hand_over<B: Backend + ?Sized>(&self, reactor: &Reactor<B>) {
         if self.leader.is_none()
@@ -176,16 +205,29 @@ impl<B: Backend + ?Sized> Place<'_, B> {
         let node: *const Node = self.node;
         if waiters.leader == Some(node) {
             waiters.leader = None;
+            if waiters.holder == Holder::Leader {
+                waiters.holder = Holder::Nobody;
+            }
         }
         waiters.followers.retain(|&other| other != node);
+    }
+
+    /// Ends a wait: somebody else leads, and holds the fault events. Gives the lock back.
+    fn end(&self, mut waiters: Guard<'_, Waiters>) {
+        self.leave(&mut waiters);
+        waiters.hand_over(self.reactor);
+        let kick = waiters.holder == Holder::Nobody && waiters.keeper.is_some();
+        drop(waiters);
+        if kick {
+            // It sleeps without them.
+            self.reactor.kick_keeper();
+        }
     }
 }
 
 impl<B: Backend + ?Sized> Drop for Place<'_, B> {
     fn drop(&mut self) {
-        let mut waiters = self.reactor.waiters.lock(self.reactor.park());
-        self.leave(&mut waiters);
-        waiters.hand_over(self.reactor);
+        self.end(self.reactor.waiters.lock(self.reactor.park()));
     }
 }
 
@@ -213,9 +255,11 @@ pub(crate) fn unregister(watch: &Watch<'_>) {
 
 impl<B: Backend + ?Sized> Reactor<B> {
     pub fn watch<'a>(slot: &'a SignalSlot, condition: Condition, compare: i64) -> Watch<'a> {
+        let generation = slot.generation.load(Ordering::Acquire);
         Watch {
             slot,
-            generation: slot.generation.load(Ordering::Acquire),
+            // Even: the slot was freed since its handle was looked up. The one before is gone, and is seen to be.
+            generation: generation.wrapping_sub(u32::from(generation.is_multiple_of(2))),
             condition,
             compare,
         }
@@ -229,9 +273,7 @@ impl<B: Backend + ?Sized> Reactor<B> {
         if how.timeout == Timeout::Poll {
             return Waited::TimedOut;
         }
-        if !how.registered
-            && let Some(done) = self.spin(watches, how)
-        {
+        if let Some(done) = self.spin(watches, how) {
             return done;
         }
         self.sleep(watches, how)
@@ -248,7 +290,7 @@ impl<B: Backend + ?Sized> Reactor<B> {
             }
             self.backend.relax();
             looks = looks.wrapping_add(1);
-            if !looks.is_multiple_of(64) {
+            if !looks.is_multiple_of(CLOCK_LOOKS) {
                 continue;
             }
             let now = self.backend.now();
@@ -261,33 +303,22 @@ impl<B: Backend + ?Sized> Reactor<B> {
                 if looks.is_multiple_of(4096) {
                     self.poll_events();
                 }
-            } else if now.saturating_sub(start) >= self.config.spin_ns
-                || looks >= crate::config::SPIN_LOOKS
-            {
+            } else if now.saturating_sub(start) >= self.config.spin_ns || looks >= SPIN_LOOKS {
                 return None;
             }
         }
     }
 
     fn sleep(&self, watches: &[Watch<'_>], how: How) -> Waited {
-        let _registration = if how.registered {
-            None
-        } else {
-            watches.iter().for_each(register);
-            Some(Registration(watches))
-        };
+        watches.iter().for_each(register);
+        let _registration = Registration(watches);
         // After the counts are raised, before the next look at a value: see the head of this file.
         self.park().heavy_barrier();
         let busy = self.shared.is_empty()
             || watches
                 .iter()
                 .any(|w| w.slot.flags().contains(SignalFlags::BUSY));
-        let node = Node {
-            word: AtomicU32::new(ASLEEP),
-            watches: watches.as_ptr().cast(),
-            count: watches.len(),
-            all: how.all,
-        };
+        let node = Node::new(watches, how.all);
         let me: *const Node = &node;
         let place = Place {
             reactor: self,
@@ -297,13 +328,15 @@ impl<B: Backend + ?Sized> Reactor<B> {
             // Callbacks before sleeping: whoever caused them may be waiting for their effect. No
             // place is taken here, so a callback may wait itself.
             self.run_pending_if_unthreaded();
-            let leads = {
+            let events = {
                 let mut waiters = self.waiters.lock(self.park());
                 node.word.store(ASLEEP, Ordering::Relaxed);
                 let leads = waiters.leader.is_none() && !self.all.is_empty();
-                if leads {
+                let events = leads.then(|| {
                     waiters.leader = Some(me);
-                } else {
+                    self.leaders_events(&mut waiters)
+                });
+                if !leads {
                     waiters.followers.push(me);
                 }
                 // In place, under the lock: what changes from here on finds this node.
@@ -311,17 +344,19 @@ impl<B: Backend + ?Sized> Reactor<B> {
                 let done = unsafe { node.look() };
                 let late = matches!(how.timeout, Timeout::At(t) if self.backend.now() >= t);
                 if let Some(done) = done.or(late.then_some(Waited::TimedOut)) {
-                    place.leave(&mut waiters);
-                    waiters.hand_over(self);
-                    drop(waiters);
+                    place.end(waiters);
                     // It has left; there is nothing for the guard to do.
                     core::mem::forget(place);
                     return done;
                 }
-                leads
+                events
             };
-            if leads {
-                self.lead(how.timeout, busy);
+            let leads = events.is_some();
+            if let Some(events) = events {
+                let mut reports = Reports::new();
+                let until = Timeout::At(self.limit(how.timeout, busy));
+                self.wait_for(events, until, &mut reports);
+                self.service(reports);
             } else {
                 let limit = self.limit(how.timeout, busy);
                 let now = self.backend.now();
@@ -333,26 +368,37 @@ impl<B: Backend + ?Sized> Reactor<B> {
                 }
             }
             let mut waiters = self.waiters.lock(self.park());
-            place.leave(&mut waiters);
-            if !leads && let Some(done) = look(watches, how.all) {
-                waiters.hand_over(self);
-                drop(waiters);
+            let mut kick = false;
+            if leads {
+                // The event that ended this sleep may have been meant for others.
+                self.wake_followers(&waiters, None);
+                kick = waiters.keeper_is_done();
+            }
+            // What is due is called first: whoever caused it may be waiting for its effect.
+            let calls = leads && self.has_pending();
+            if !calls && let Some(done) = look(watches, how.all) {
+                place.end(waiters);
                 // It has left; there is nothing for the guard to do.
                 core::mem::forget(place);
+                if kick {
+                    self.kick_keeper();
+                }
                 return done;
             }
-            if leads {
-                self.wake_followers(&waiters, None);
-                if self.has_pending() {
-                    // This thread is about to call back and may be gone for long.
-                    waiters.hand_over(self);
-                }
+            place.leave(&mut waiters);
+            if calls {
+                // This thread is about to call back and may be gone for long.
+                waiters.hand_over(self);
+            }
+            drop(waiters);
+            if kick {
+                self.kick_keeper();
             }
         }
     }
 
     /// When to look again at the latest.
-    fn limit(&self, timeout: Timeout, busy: bool) -> u64 {
+    pub(super) fn limit(&self, timeout: Timeout, busy: bool) -> u64 {
         let now = self.backend.now();
         let recheck = if busy {
             self.config.poll_ns
@@ -367,32 +413,19 @@ impl<B: Backend + ?Sized> Reactor<B> {
         }
     }
 
-    /// Sleeps on all events on behalf of all that wait.
-    fn lead(&self, timeout: Timeout, busy: bool) {
-        let until = Timeout::At(self.limit(timeout, busy));
-        let mut reports = Reports::new();
-        let outcome = self
-            .backend
-            .wait_events(&self.all, WaitMode::Any, until, &mut |report| {
-                reports.push(report);
-            });
-        if outcome.is_err() {
-            // Nothing to sleep on: look as often as for signals without an event.
-            crate::trace::event!(error, "waiting for events failed; looking instead");
-            let word = AtomicU32::new(0);
-            self.park().park(&word, 0, Some(self.config.poll_ns));
-        }
-        self.service(reports);
-    }
-
     /// Looks at events and queues without sleeping, for threads that never sleep and for
     /// [`poll`](crate::runtime::Runtime::poll). Gives whether an event was raised.
     pub fn poll_events(&self) -> bool {
         let mut reports = Reports::new();
         let mut raised = false;
         // Beside a leader nothing is consumed that it needs: an event raised while several wait wakes all.
-        // Without one, the followers (there are none then) would be this thread's to wake.
-        if !self.all.is_empty() && self.waiters.lock(self.park()).leader.is_none() {
+        // Without one, the followers (there are none then) would be this thread's to wake. The keeper, where there is
+        // one, does what is to be done.
+        let nobody = {
+            let waiters = self.waiters.lock(self.park());
+            waiters.leader.is_none() && waiters.holder == Holder::Nobody
+        };
+        if !self.all.is_empty() && nobody {
             raised =
                 self.backend
                     .wait_events(&self.all, WaitMode::Any, Timeout::Poll, &mut |report| {
@@ -401,18 +434,38 @@ impl<B: Backend + ?Sized> Reactor<B> {
                     == Ok(EventOutcome::Raised);
             let waiters = self.waiters.lock(self.park());
             self.wake_followers(&waiters, None);
-            // A leader that came meanwhile may have lost its event to this look.
-            let kick = waiters
-                .leader
-                // SAFETY: a node in its place, under the lock.
-                .is_some_and(|leader| unsafe { (*leader).look() }.is_some());
-            drop(waiters);
-            if kick {
-                self.kick();
-            }
+            // Whoever came meanwhile may have lost its event to this look.
+            self.kick_who_is_done(waiters);
         }
         self.service(reports);
         raised
+    }
+
+    /// Wakes waiters after a plain store to a signal. The store and the look at the waiters count must
+    /// not change places: see the head of this file.
+    #[inline]
+    pub fn wake_after_store(&self, slot: &SignalSlot) {
+        if self.light_stores {
+            compiler_fence(Ordering::SeqCst);
+        } else {
+            fence(Ordering::SeqCst);
+        }
+        if slot.waiters.load(Ordering::Relaxed) != 0 {
+            self.notify(slot);
+        }
+    }
+
+    /// Wakes waiters after a read-modify-write, which is a full barrier by itself on x86-64.
+    #[inline]
+    pub fn wake_after_rmw(&self, slot: &SignalSlot) {
+        if self.light_stores || RMW_IS_BARRIER {
+            compiler_fence(Ordering::SeqCst);
+        } else {
+            fence(Ordering::SeqCst);
+        }
+        if slot.waiters.load(Ordering::Relaxed) != 0 {
+            self.notify(slot);
+        }
     }
 
     /// After a host's store to a signal that somebody waits for.
@@ -420,27 +473,23 @@ impl<B: Backend + ?Sized> Reactor<B> {
     pub fn notify(&self, slot: &SignalSlot) {
         let waiters = self.waiters.lock(self.park());
         self.wake_followers(&waiters, Some(slot));
-        let kick = waiters
-            .leader
-            // SAFETY: a node in its place, under the lock.
-            .is_some_and(|leader| unsafe { (*leader).look() }.is_some());
-        drop(waiters);
-        if kick {
-            self.kick();
-        }
+        self.kick_who_is_done(waiters);
     }
 
-    /// Ends the leader's sleep.
-    fn kick(&self) {
-        if let Some(event) = self.shared.first()
-            && self.backend.set_event(*event).is_err()
-        {
-            crate::trace::event!(error, "event {} cannot be set", event.0);
+    /// Ends the sleep in the backend of those whose wait is over. Gives the lock back.
+    fn kick_who_is_done(&self, waiters: Guard<'_, Waiters>) {
+        let (leader, keeper) = (waiters.leader_is_done(), waiters.keeper_is_done());
+        drop(waiters);
+        if leader {
+            self.kick_leader();
+        }
+        if keeper {
+            self.kick_keeper();
         }
     }
 
     /// Wakes the followers whose wait is over, of those that watch `slot` if it is given.
-    fn wake_followers(&self, waiters: &Waiters, slot: Option<&SignalSlot>) {
+    pub(super) fn wake_followers(&self, waiters: &Waiters, slot: Option<&SignalSlot>) {
         for follower in &waiters.followers {
             // SAFETY: nodes of the list, under the lock.
             let node = unsafe { &**follower };

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Makes seeds of corpora: `fuzz_seeds.sh [TARGET...]`. Of each corpus the smallest inputs that cover what all of it covers, at most
+# 100 of at most 2 KiB. Seeds whose names say something (findings, inputs made by hand) stay.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../../fuzz"
+export RUSTC_BOOTSTRAP=1 ASAN_OPTIONS=detect_odr_violation=0
+cargo fuzz build --codegen-units 8
+programs=target/$(rustc -vV | sed -n 's/^host: //p')/release
+targets=("$@")
+[ ${#targets[@]} != 0 ] || mapfile -t targets < <(cargo fuzz list)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for target in "${targets[@]}"; do
+  rm -rf "$work"/*
+  mkdir "$work/small" "$work/cover"
+  mkdir -p "seeds/$target"
+  find "corpus/$target" "seeds/$target" -type f -size -2048c -exec cp {} "$work/small" \;
+  "$programs/$target" -set_cover_merge=1 -rss_limit_mb=4096 "$work/cover" "$work/small" > "$work/log" 2>&1 ||
+    { tail -n 20 "$work/log" >&2; exit 1; }
+  # Names of hashes are the fuzzer's.
+  find "seeds/$target" -type f -regextype egrep -regex '.*/[0-9a-f]{40}' -delete
+  find "$work/cover" -type f -regextype egrep -regex '.*/[0-9a-f]{40}' -printf '%s %p\n' | sort -n | head -n 100 |
+    cut -d' ' -f2 | while read -r file; do cp "$file" "seeds/$target"; done
+  echo "-- $target: $(find "seeds/$target" -type f | wc -l) seeds of $(find "corpus/$target" -type f | wc -l) inputs"
+done
+du -sh seeds
