@@ -78,7 +78,7 @@ if [ "$mode" != quick ]; then
   stage "tier 0 without std and alloc" freestanding
   stage "processors without an operating system" bare_targets
   stage "a kernel that boots, on x86-64 and on AArch64" boot_kernel
-  stage "models of the queue ring" loom_models
+  stage "models of the queue ring, locks, signals and waits" loom_models
   stage "example" example
   stage "C library" c_library
   stage "CMake and pkg-config" package

@@ -17,7 +17,7 @@ clang=clang-22
 unset LD_LIBRARY_PATH
 export ASAN_OPTIONS=allocator_may_return_null=1
 # Clients fork while the runtime's threads run, and the child starts a runtime of its own.
-export TSAN_OPTIONS="die_after_fork=0 halt_on_error=0 exitcode=66 suppressions=$root/tests/c/tsan.supp \
+export TSAN_OPTIONS="die_after_fork=0 allocator_may_return_null=1 halt_on_error=0 exitcode=66 suppressions=$root/tests/c/tsan.supp \
 external_symbolizer_path=$(command -v llvm-symbolizer-22)"
 
 # Line numbers are for who reads a report; optimised a little, for the software GPU's sake.
@@ -58,15 +58,16 @@ END
 
 # run SANITIZER BACKEND CLIENT ARGUMENT...
 run() {
-  local sanitizer=$1 with=$2 client=$3 dir=$work/$1 compiler=$clang source=$root/tests/c/$3.c begun=$SECONDS
+  local sanitizer=$1 with=$2 client=$3 dir=$work/$1 compiler=$clang source=$root/tests/c/$3.c begun=$SECONDS status=0
   shift 3
   [ -e "$source" ] || { compiler=clang++-22 source=$root/tests/c/$client.cpp; }
   [ -e "$dir/$client" ] || $compiler -O1 -g -fsanitize="$sanitizer" -fno-omit-frame-pointer -pthread -o "$dir/$client" \
     "$source" -L"$dir/lib" -lhsa-runtime64 -lm
   local backend=$with kfd=
   [ "${with%%:*}" = sim ] || { backend=kfd kfd=${with#*:}; }
-  RUKH_BACKEND=$backend RUKH_KFD=$kfd LD_LIBRARY_PATH=$dir/lib timeout 300 "$dir/$client" "$@" > "$work/out" 2> "$work/err" ||
-    { cat "$work/out" "$work/err" >&2; echo "c_sanitizers: $client on $with under the $sanitizer sanitizer: status $?" >&2; exit 1; }
+  RUKH_BACKEND=$backend RUKH_KFD=$kfd LD_LIBRARY_PATH=$dir/lib timeout 300 "$dir/$client" "$@" > "$work/out" 2> "$work/err" || status=$?
+  [ $status -eq 0 ] ||
+    { cat "$work/out" "$work/err" >&2; echo "c_sanitizers: $client on $with, $sanitizer: status $status" >&2; exit 1; }
   echo "PASS $client on $with, $sanitizer sanitizer ($((SECONDS - begun)) s)"
 }
 

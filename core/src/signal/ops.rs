@@ -1,7 +1,7 @@
 //! Operations on a signal's value, as the HSA runtime specification 1.2, section 2.4 lists them.
 
+use crate::sync::Ordering;
 use crate::wire::signal::AmdSignal;
-use core::sync::atomic::Ordering;
 
 /// Memory order of an operation. The specification's `scacquire`, `screlease` and
 /// `scacq_screl` are `Acquire`, `Release` and `AcqRel`.
