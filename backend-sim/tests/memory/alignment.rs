@@ -95,7 +95,7 @@ fn loads_and_stores_take_any_address_and_cross_pages() {
                     bed.set(1, |_| ((at + place) >> 32) as u32);
                     for register in 4..8 {
                         bed.set(register, |_| {
-                            0x0101_0101 * u32::from(register) | 0x8040_2010
+                            (0x0101_0101 * u32::from(register)) | 0x8040_2010
                         });
                     }
                     bed.run(&format!("{store} v[0:1], {to}{off}"));
@@ -104,7 +104,7 @@ fn loads_and_stores_take_any_address_and_cross_pages() {
                         .iter_mut()
                         .enumerate()
                     {
-                        let word = 0x0101_0101 * (4 + i as u32 / 4) | 0x8040_2010;
+                        let word = (0x0101_0101 * (4 + i as u32 / 4)) | 0x8040_2010;
                         *byte = word.to_le_bytes()[i % 4];
                     }
                     assert!(bed.read(at, 8192) == expected, "{arch} {store} at {place}");

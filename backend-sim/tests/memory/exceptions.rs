@@ -221,7 +221,7 @@ fn a_conversion_to_a_narrower_format_raises_what_apfloat_says() {
     let mut random = Random(9);
     for _ in 0..400 {
         let mut x = interesting(64, 52, &mut random);
-        if random.next() % 2 == 0 {
+        if random.next().is_multiple_of(2) {
             // Near the ends of single precision.
             let exponent = [870u64, 896, 897, 1023, 1150, 1151][random.next() as usize % 6];
             x = x & !(0x7ff << 52) | exponent << 52;
