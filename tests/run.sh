@@ -54,6 +54,7 @@ example() { cargo run --release --locked -p rukh-backend-sim --example vector_ad
 c_library() { sh capi/install.sh "$prefix" && sh tests/scripts/exports.sh release; }
 package() { sh tests/scripts/package.sh "$prefix"; }
 c_clients() { sh tests/scripts/c_clients.sh "$prefix"; }
+c_sanitizers() { bash tests/scripts/c_sanitizers.sh; }
 amd_runtime() { sh tests/scripts/amd_runtime.sh; }
 rocminfo_run() { sh tests/scripts/rocminfo.sh "$prefix"; }
 programs() { bash tests/scripts/programs.sh "$prefix"; }
@@ -77,11 +78,12 @@ if [ "$mode" != quick ]; then
   stage "tier 0 without std and alloc" freestanding
   stage "processors without an operating system" bare_targets
   stage "a kernel that boots, on x86-64 and on AArch64" boot_kernel
-  stage "models of the queue ring" loom_models
+  stage "models of the queue ring, locks, signals and waits" loom_models
   stage "example" example
   stage "C library" c_library
   stage "CMake and pkg-config" package
   stage "C clients" c_clients
+  stage "C clients and the library under sanitizers" c_sanitizers
   stage "rocminfo" rocminfo_run
   stage "programs" programs
   stage "host costs beside AMD's library" host_costs

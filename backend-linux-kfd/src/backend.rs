@@ -55,6 +55,15 @@ impl<P: KfdPort> KfdBackend<P> {
     /// # Errors
     /// See [`OpenError`]; nothing stays open then.
     pub fn open(port: P) -> Result<Self, OpenError> {
+        Self::open_for_debuggers(port, 0)
+    }
+
+    /// As [`open`](Self::open), and tells the kernel where the process keeps its list of loaded code (an `r_debug` of
+    /// `<link.h>`), which it passes on to debuggers. 0: nowhere.
+    ///
+    /// # Errors
+    /// As of [`open`](Self::open).
+    pub fn open_for_debuggers(port: P, debug_structure: u64) -> Result<Self, OpenError> {
         let kfd = Kfd::open(port)?;
         let snapshot = Snapshot::read(kfd.port())?;
         let xnack = xnack_is_on(&kfd);
@@ -94,18 +103,18 @@ impl<P: KfdPort> KfdBackend<P> {
             })
             .map(Result::unwrap_or_default)
             .collect();
-        backend.report_traps();
+        backend.report_traps(debug_structure);
         Ok(backend)
     }
 
     /// Has the driver tell of waves that trap: it does so for processes that say that a runtime is loaded, before they have
     /// queues. Where that does not succeed, such a wave ends without a word, and all else works.
-    fn report_traps(&mut self) {
+    fn report_traps(&mut self, debug_structure: u64) {
         if self.gpus.is_empty() || !self.kfd.since(RuntimeEnable::INFO.since_minor) {
             return;
         }
         if !matches!(
-            self.runtime_enable(0, RuntimeMode::ENABLE | RuntimeMode::TTMP),
+            self.runtime_enable(debug_structure, RuntimeMode::ENABLE | RuntimeMode::TTMP),
             Ok(Ok(_))
         ) {
             return;

@@ -10,8 +10,8 @@ use alloc::vec;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rukh_core::backend::{
-    AgentId, Dma, DmaCompletion, DmaError, DmaRequest, DmaWork, Doorbell, HardwareQueue, Park,
-    QueueCreateError, QueueKind, QueuePriority, QueueRequest, Queues,
+    AgentId, Dma, DmaCompletion, DmaEngine, DmaError, DmaRequest, DmaWork, Doorbell, HardwareQueue,
+    Park, QueueCreateError, QueueKind, QueuePriority, QueueRequest, Queues,
 };
 use rukh_core::kfd::KfdPort;
 use rukh_core::kfd::uapi::AllocFlags;
@@ -329,7 +329,33 @@ fn check(work: &DmaWork, completion: Option<&DmaCompletion>) -> Result<(), DmaEr
     }
 }
 
+/// Bytes of device memory from which an engine is used although the host maps them. Each read by the host is a round trip
+/// over the bus, of 64 bytes at most; starting an engine costs some tens of microseconds.
+const WORTHWHILE: u64 = 64 << 10;
+
 impl<P: KfdPort> Dma for KfdBackend<P> {
+    fn dma_engine(&self, agent: AgentId) -> Option<DmaEngine> {
+        let gpu = self.gpu_index(agent)?;
+        let device = self.gpus.get(gpu)?;
+        let properties = &device.properties;
+        let engines = properties.sdma_engines + properties.sdma_xgmi_engines;
+        if engines == 0 || self.kfd.inherited() {
+            return None;
+        }
+        Generation::of_processor(device.identity.processor)?;
+        // Whoever waits for a copy has the lock.
+        let idle = self.dma.try_lock(&self.park).is_some_and(|queues| {
+            queues
+                .0
+                .get(&gpu)
+                .is_none_or(|queue| queue.word(READ).load(Ordering::Acquire) == queue.write)
+        });
+        Some(DmaEngine {
+            worthwhile: WORTHWHILE,
+            idle,
+        })
+    }
+
     unsafe fn copy(&self, agent: AgentId, to: u64, from: u64, bytes: u64) -> Result<(), DmaError> {
         let request = DmaRequest {
             agent,

@@ -179,12 +179,6 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
     if arch == Arch::Gfx1201 && starts(&["v_fma_mix"]) && !ours.as_ref().is_ok_and(vector) {
         return Some("LLVM reads gfx9's encoding on gfx12 too");
     }
-    if has("prefetch") {
-        return Some("not in the list yet: scalar prefetch of gfx12");
-    }
-    if starts(&["s_version"]) {
-        return Some("names for the code object's target, which nothing executes");
-    }
     if starts(&["v_minmax_f16", "v_maxmin_f16"]) && !has("op_sel") {
         return Some("LLVM 19 takes these for whole-register operations");
     }
@@ -205,9 +199,6 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
     }
     if has("_e64_dpp ") && has("0x") {
         return Some("LLVM shows the code of a constant that this processor does not read there");
-    }
-    if gfx9 && starts(&["buffer_store_lds_dword"]) {
-        return Some("not in the list: no compiler emits it");
     }
     None
 }

@@ -149,3 +149,32 @@ fn the_coverage_of_a_processor_that_does_not_exist_is_an_error() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("gfx9000 has no instruction list here"));
 }
+
+#[test]
+fn code_objects_of_version_3_run_and_those_of_version_2_are_refused_by_name() {
+    let object = |target: &str, version: u32| {
+        format!("backend-sim/tests/data/dot_product-{target}-O2-v{version}.co")
+    };
+    let run = |path: &str| {
+        #[rustfmt::skip]
+        let arguments = [
+            "run", path, "dot_product", "--grid", "100", "--group", "64",
+            "--arg", "buf:f32:100=iota", "--arg", "buf:f32:100=ones", "--arg", "buf:f32:2",
+            "--arg", "u32:100", "--print", "2:2",
+        ];
+        rukh_sim(&arguments)
+    };
+    for target in ["gfx900", "gfx90a", "gfx1030"] {
+        let output = run(&object(target, 3));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        // 0 + 1 + ... + 63, and 64 + ... + 99.
+        assert_eq!(text(&output.stdout), "2: 2016 2934\n", "{target}");
+    }
+    let output = run(&object("gfx900", 2));
+    assert!(!output.status.success());
+    let message = text(&output.stderr);
+    assert!(
+        message.contains("code object version 2 is not supported"),
+        "{message}"
+    );
+}

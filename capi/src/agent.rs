@@ -106,7 +106,13 @@ fn memory_available(state: &State, agent: &CoreAgent) -> u64 {
         .unwrap_or(0)
 }
 
-fn info(state: &State, agent: &CoreAgent, attribute: AgentAttribute, place: AnyPlace) -> Result {
+/// Answers an attribute.
+pub fn info(
+    state: &State,
+    agent: &CoreAgent,
+    attribute: AgentAttribute,
+    place: AnyPlace,
+) -> Result {
     use AgentAttribute as A;
     let gpu = match &agent.info.kind {
         AgentKind::Gpu(gpu) => Some(gpu),
@@ -208,7 +214,8 @@ fn amd_info(
         }),
         A::CooperativeComputeUnitCount => place.put(of_gpu(gpu, |gpu| gpu.compute_units)),
         A::MaxClockFrequency => place.put(of_gpu(gpu, |gpu| gpu.max_clock_mhz)),
-        A::MaxAddressWatchPoints => place.put(of_gpu(gpu, |gpu| gpu.watch_points)),
+        // A CPU has one, as in AMD's runtime.
+        A::MaxAddressWatchPoints => place.put(gpu.map_or(1, |gpu| gpu.watch_points)),
         A::Bdfid => place.put(of_gpu(gpu, |gpu| gpu.location_id)),
         A::MemoryWidth => place.put(main_bank(state, agent).map_or(0, |bank| bank.width_bits)),
         A::MemoryMaxFrequency => {

@@ -13,6 +13,7 @@
 use crate::driver::{Driver, DriverError, SystemPort};
 use crate::runtime::SystemBackend;
 use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
 use rukh_backend_linux_kfd::{KfdBackend, OpenError};
 use rukh_backend_sim::profile::ProfileError;
 use rukh_backend_sim::{SimBackend, SimConfig};
@@ -157,6 +158,10 @@ impl Choice {
 /// file, so it is opened once and kept, whatever runtimes come and go.
 static KFD: Mutex<Option<Arc<SystemKfd>>> = Mutex::new(None);
 
+/// Where debuggers find loaded code, which the kernel driver is told: `_amdgpu_r_debug`, or 0 in programs that load none. Not
+/// named here: it has a version, which programs that are linked with this crate do not.
+pub(crate) static DEBUG_LIST: AtomicU64 = AtomicU64::new(0);
+
 /// The backend over the kernel driver, whatever stands for it.
 pub type SystemKfd = KfdBackend<SystemPort>;
 
@@ -172,7 +177,8 @@ pub fn open_kfd() -> Result<Arc<SystemKfd>, ChoiceError> {
     let port = Driver::from_environment()
         .and_then(|driver| driver.port(kept.is_some()))
         .map_err(ChoiceError::Driver)?;
-    let kfd = Arc::new(KfdBackend::open(port).map_err(ChoiceError::Kfd)?);
+    let list = DEBUG_LIST.load(Ordering::Relaxed);
+    let kfd = Arc::new(KfdBackend::open_for_debuggers(port, list).map_err(ChoiceError::Kfd)?);
     // What a child process inherited belongs to its parent: it is left alone.
     core::mem::forget(kept.replace(kfd.clone()));
     Ok(kfd)

@@ -164,8 +164,9 @@ impl Devices {
             .into_iter()
             .map(|place| gpus[place])
             .collect();
-        if let Some(text) = environment::text("HSA_OVERRIDE_GFX_VERSION") {
-            for at in &gpus {
+        for at in &gpus {
+            let node = agents[*at].info.node;
+            if let Some(text) = environment::text_of_node("HSA_OVERRIDE_GFX_VERSION", node) {
                 override_isa(&mut agents[*at], &text);
             }
         }

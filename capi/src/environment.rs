@@ -35,7 +35,7 @@ macro_rules! variables {
 variables! {
     Honoured {
         ROCR_VISIBLE_DEVICES: "which GPUs there are, and their order: indices or prefixes of UUIDs",
-        HSA_OVERRIDE_GFX_VERSION: "the instruction set that GPUs of the same major version report; an empty value is ignored",
+        HSA_OVERRIDE_GFX_VERSION: "the instruction set that GPUs of the same major version report; with _ and the number of a node at its end, what that GPU alone reports; an empty value is ignored",
         HSA_CU_MASK: "compute units of each GPU that queues may use",
         HSA_CU_MASK_SKIP_INIT: "queues start without a mask; later masks are still clipped",
         HSA_MAX_QUEUES: "most queues of a GPU at a time, up to 128",
@@ -98,6 +98,8 @@ variables! {
         HSA_PCS_MAX_DEVICE_BUFFER_SIZE: "there is none",
         HSA_IMAGE_PRINT_SRD: "images have capacities of zero",
         HSA_IMAGE_ENABLE_3D_SWIZZLE_DEBUG: "images have capacities of zero",
+        HSA_DISABLE_COREDUMP_ON_EXCEPTION: "no core of a GPU is dumped",
+        HSA_COUNTED_QUEUE_SIZE: "queues are as large as clients ask for",
         HSA_LOADER_ENABLE_MMAP_URI: "code objects are named by file or memory",
         LOADER_OPTIONS_APPEND: "the loader has no options",
         HSA_RUNNING_UNDER_VALGRIND: "nothing needs to know",
@@ -118,6 +120,14 @@ pub fn text(name: &str) -> Option<String> {
         "{name} is read and not listed as honoured"
     );
     Some(std::env::var_os(name)?.to_string_lossy().into_owned())
+}
+
+/// The value of a variable for one node: of `NAME_NODE` if that is set, otherwise of `NAME`.
+pub fn text_of_node(name: &str, node: u32) -> Option<String> {
+    let general = text(name);
+    let own = std::env::var_os(format!("{name}_{node}"));
+    own.map(|own| own.to_string_lossy().into_owned())
+        .or(general)
 }
 
 /// A switch: `0` is off, `1` is on, anything else leaves it as it is.

@@ -78,7 +78,7 @@ impl From<AllocError> for Status {
             | AllocError::TooLarge { .. }
             | AllocError::UnknownAddress { .. } => Self::INVALID_ALLOCATION,
             AllocError::ZeroSize | AllocError::OutOfRange { .. } => Self::INVALID_ARGUMENT,
-            AllocError::NotReachable { .. } => Self::ERROR,
+            AllocError::NotReachable { .. } | AllocError::Engine(_) => Self::ERROR,
             AllocError::NoAgent { .. } => Self::INVALID_AGENT,
             AllocError::Backend(error) => status_of_memory(error),
         }

@@ -5,6 +5,7 @@ use crate::abi::{
     LoadedCodeObject, Parts, Profile, RoundingMode, Status,
 };
 use crate::arg::{Out, Text, Value};
+use crate::debug::Listed;
 use crate::diag;
 use crate::entry::{Result, entry};
 use crate::error::status_of_load;
@@ -38,6 +39,8 @@ pub struct LoadedFrom {
 
 /// What a client's handle stands for.
 pub struct ClientExecutable {
+    /// What debuggers see of it once it is frozen. First, so that they are told before the code's memory goes.
+    listed: Mutex<Vec<Listed>>,
     phase: Mutex<Phase>,
     /// In the order of loading.
     loaded: Mutex<Vec<LoadedFrom>>,
@@ -48,6 +51,7 @@ pub struct ClientExecutable {
 impl ClientExecutable {
     fn new(memory: CodeMemory, profile: Profile, rounding: RoundingMode) -> Self {
         Self {
+            listed: Mutex::new(Vec::new()),
             phase: Mutex::new(Phase::Loading(CoreExecutable::new(memory))),
             loaded: Mutex::new(Vec::new()),
             profile,
@@ -147,12 +151,24 @@ impl ClientExecutable {
         })
     }
 
+    /// Has debuggers see the code objects.
+    fn list(&self) {
+        let listed = self
+            .code_objects()
+            .iter()
+            .map(|(object, from)| Listed::new(object.bias, from.source.origin.uri()))
+            .collect();
+        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = listed;
+    }
+
     fn freeze(&self) -> Result {
         let mut phase = self.lock();
         match core::mem::replace(&mut *phase, Phase::Changing) {
             Phase::Loading(executable) => match executable.freeze() {
                 Ok(frozen) => {
                     *phase = Phase::Frozen(frozen);
+                    drop(phase);
+                    self.list();
                     Ok(())
                 }
                 Err(failed) => {
@@ -247,7 +263,7 @@ entry! {
     }
 
     /// `hsa_executable_load_program_code_object`: loads definitions of the program. No tool makes such code
-    /// objects: one that holds code of an agent is refused, as AMD's loader does.
+    /// objects: one that holds code of an agent is refused.
     fn hsa_executable_load_program_code_object(state; executable: Executable,
         code_object_reader: CodeObjectReader, options: *const c_char,
         loaded_code_object: Out<LoadedCodeObject>) {
@@ -259,7 +275,7 @@ entry! {
         let name = "hsa_executable_load_program_code_object";
         ParsedCodeObject::parse(reader.bytes()).map_err(|error| explain(name, &LoadError::from(error)))?;
         diag::say(format_args!("{name}: the code object is one of an agent"));
-        Err(Status::INVALID_CODE_OBJECT)
+        Err(Status::INCOMPATIBLE_ARGUMENTS)
     }
 
     /// `hsa_executable_freeze`: links the code and makes it visible to the agents.

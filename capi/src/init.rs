@@ -2,11 +2,13 @@
 
 use crate::abi::Status;
 use crate::amd::event;
-use crate::backend::{Choice, ChoiceError, Skipped, VARIABLE};
+use crate::backend::{Choice, ChoiceError, DEBUG_LIST, Skipped, VARIABLE};
+use crate::debug;
 use crate::entry::{Result, entry};
 use crate::runtime::State;
 use crate::state::{release, retain};
 use crate::{diag, driver, tools};
+use core::sync::atomic::Ordering;
 use rukh_core::backend::Topology;
 use rukh_core::runtime::{Runtime, RuntimeConfig};
 use std::sync::{Arc, Once};
@@ -27,12 +29,18 @@ fn explain(error: &ChoiceError) -> Status {
 
 fn start() -> Result<Arc<State>> {
     let value = std::env::var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned());
+    let list = core::ptr::from_ref(debug::list()).expose_provenance() as u64;
+    DEBUG_LIST.store(list, Ordering::Relaxed);
     let backend = Choice::parse(value.as_deref())
         .inspect(say_unused)
         .and_then(|choice| choice.open())
         .map_err(|error| explain(&error))?;
     say_skipped(&*backend);
-    let runtime = Runtime::new(backend, RuntimeConfig::threaded()).map_err(|error| {
+    let config = RuntimeConfig {
+        on_scratch: Some(tools::scratch_event),
+        ..RuntimeConfig::threaded()
+    };
+    let runtime = Runtime::new(backend, config).map_err(|error| {
         diag::say(format_args!("hsa_init: {error}"));
         Status::from(error)
     })?;

@@ -124,6 +124,9 @@ unsafe extern "C" fn query_segment_descriptors(
             count.put(loaded.len());
             return Ok(());
         };
+        if count.get() == 0 {
+            return Err(Status::INVALID_ARGUMENT);
+        }
         if count.get() != loaded.len() {
             return Err(Status::INCOMPATIBLE_ARGUMENTS);
         }

@@ -79,6 +79,14 @@ impl ClientQueues {
             .ok_or(Status::INVALID_QUEUE)
     }
 
+    /// As [`get`](Self::get), for AMD's functions: the header says INVALID_QUEUE for null too.
+    ///
+    /// # Errors
+    /// INVALID_QUEUE.
+    pub fn find(&self, queue: QueuePtr) -> Result<Arc<ClientQueue>> {
+        self.get(queue).map_err(|_| Status::INVALID_QUEUE)
+    }
+
     fn remove(&self, queue: QueuePtr) -> Result<Arc<ClientQueue>> {
         let address = queue.address()?.addr().get();
         self.lock().remove(&address).ok_or(Status::INVALID_QUEUE)
@@ -212,7 +220,7 @@ entry! {
     fn hsa_soft_queue_create(state; region: Region, size: u32, kind: u32, features: u32,
         doorbell_signal: Signal, queue: Out<*mut HsaQueue>) {
         let place = queue.required()?;
-        find(&state, doorbell_signal).map_err(|_| Status::INVALID_SIGNAL)?;
+        find(&state, doorbell_signal)?;
         let pool = region.parts().and_then(|parts| state.pool_of_parts(parts));
         let pool = *pool.ok_or(Status::INVALID_REGION)?;
         let kind = QueueType::from_raw(kind).ok_or(Status::INVALID_ARGUMENT)?;

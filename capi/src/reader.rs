@@ -91,7 +91,7 @@ impl Source {
     /// Reads a part of a file, or the rest of it. The descriptor stays the client's.
     ///
     /// # Errors
-    /// INVALID_FILE if it cannot be read, INVALID_ARGUMENT if it ends before the part does,
+    /// INVALID_FILE if it cannot be read, INVALID_CODE_OBJECT if it ends before the part does,
     /// OUT_OF_RESOURCES if there is no memory for as much.
     pub fn from_file(descriptor: i32, offset: usize, size: Option<usize>) -> Result<Self> {
         if descriptor < 0 {
@@ -102,12 +102,14 @@ impl Source {
         let file = ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) });
         let length = file.metadata().map_err(|_| Status::INVALID_FILE)?.len();
         let length = usize::try_from(length).map_err(|_| Status::INVALID_FILE)?;
-        let rest = length.checked_sub(offset).ok_or(Status::INVALID_ARGUMENT)?;
+        let rest = length
+            .checked_sub(offset)
+            .ok_or(Status::INVALID_CODE_OBJECT)?;
         let size = size.unwrap_or(rest);
         if size > rest || size == 0 {
             return Err(match size {
                 0 => Status::INVALID_FILE,
-                _ => Status::INVALID_ARGUMENT,
+                _ => Status::INVALID_CODE_OBJECT,
             });
         }
         let mut bytes = room(size)?;
@@ -251,7 +253,7 @@ mod tests {
         for (offset, size) in [(3, 8), (11, 1), (usize::MAX, 1), (1, usize::MAX)] {
             assert_eq!(
                 read(offset, Some(size)).unwrap_err(),
-                Status::INVALID_ARGUMENT
+                Status::INVALID_CODE_OBJECT
             );
         }
         assert_eq!(read(10, None).unwrap_err(), Status::INVALID_FILE);

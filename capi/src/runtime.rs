@@ -20,7 +20,8 @@ use rukh_core::isa::Isa as CoreIsa;
 use rukh_core::mem::{Pool, PoolFlags};
 use rukh_core::runtime::{Agent as CoreAgent, Runtime};
 use rukh_core::wire::queue::HsaQueue;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Any backend: the one dynamic dispatch of this library.
 pub type SystemBackend = dyn Backend;
@@ -77,6 +78,8 @@ pub struct State {
     pub queues: ClientQueues,
     /// Whether copies stamp their completion signals.
     pub copy_profiling: AtomicBool,
+    /// Agents whose engines stamp signals, by the signals' handles: with ticks of their own clocks.
+    copy_clocks: Mutex<BTreeMap<u64, AgentId>>,
     /// Handlers of system events, in the order of registration.
     pub system_handlers: Mutex<Vec<SystemHandlerEntry>>,
     /// Who wants to know of queues that the runtime makes for itself.
@@ -119,9 +122,17 @@ impl State {
             groups: Registry::default(),
             queues: ClientQueues::default(),
             copy_profiling: AtomicBool::new(false),
+            copy_clocks: Mutex::default(),
             system_handlers: Mutex::new(Vec::new()),
             queue_notifier: Mutex::new(None),
         })
+    }
+
+    /// Agents whose engines stamp signals, by the signals' handles.
+    pub fn copy_clocks(&self) -> MutexGuard<'_, BTreeMap<u64, AgentId>> {
+        self.copy_clocks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stops the queues, so that no device uses a client's memory any more, and gives everything

@@ -59,10 +59,14 @@ pub fn dependencies(state: &State, count: u32, signals: In<Signal>) -> Result<Ve
     Ok(found)
 }
 
-/// Checks a list of agents that only tells who will use something.
+/// Checks a list of agents that only tells who will use something: agents that there are, none of them twice.
 fn check_consumers(state: &State, count: u32, consumers: In<Agent>) -> Result {
-    for agent in consumers.list(count as usize)? {
-        state.agent(agent)?;
+    let agents = consumers.list(count as usize)?;
+    for (at, agent) in agents.iter().enumerate() {
+        state.agent(*agent)?;
+        if agents[..at].contains(agent) {
+            return Err(Status::INVALID_ARGUMENT);
+        }
     }
     Ok(())
 }

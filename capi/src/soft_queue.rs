@@ -6,7 +6,7 @@ use crate::entry::Result;
 use crate::runtime::{State, SystemBackend};
 use core::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use rukh_core::mem::{Pool, PoolFlags};
-use rukh_core::runtime::{Buffer, Queue};
+use rukh_core::runtime::{AllocError, Buffer, Queue};
 use rukh_core::signal::SignalHandle;
 use rukh_core::wire::aql::{Header, PACKET_SIZE, PacketType};
 use rukh_core::wire::queue::{AmdQueue, HsaQueue};
@@ -23,7 +23,13 @@ fn ring_memory(
 ) -> Result<Buffer<SystemBackend>> {
     let head = size_of::<AmdQueue>();
     let bytes = head as u64 + u64::from(size) * PACKET_SIZE as u64;
-    let memory = state.runtime.create_buffer(pool.id, bytes, &state.gpus())?;
+    let memory = state
+        .runtime
+        .create_buffer(pool.id, bytes, &state.gpus())
+        .map_err(|error| match error {
+            AllocError::TooLarge { .. } => Status::OUT_OF_RESOURCES,
+            other => other.into(),
+        })?;
     let base = memory.address();
     let info = state.runtime.pointer_info(base);
     if info.host_base != base {

@@ -304,11 +304,7 @@ pub fn open() -> Result<Arc<State>> {
 /// REFCOUNT_OVERFLOW, and those of `make`.
 pub fn retain(make: impl FnOnce() -> Result<Arc<State>>, opened: impl FnOnce()) -> Result {
     let mut references = References::when_settled();
-    if references.count == MAX_REFERENCES {
-        return Err(Status::REFCOUNT_OVERFLOW);
-    }
-    if references.count > 0 {
-        references.count += 1;
+    if references.add()? {
         return Ok(());
     }
     prepare();
@@ -386,8 +382,9 @@ unsafe extern "C" {
     ) -> i32;
 }
 
-/// The lock of the references while the process forks.
-struct Held(UnsafeCell<Option<MutexGuard<'static, References>>>);
+/// The locks of the references and of the debugger's list while the process forks.
+type Locks = (MutexGuard<'static, References>, MutexGuard<'static, ()>);
+struct Held(UnsafeCell<Option<Locks>>);
 
 // SAFETY: used by the thread that forks alone, from taking the lock until giving it back.
 unsafe impl Sync for Held {}
@@ -395,9 +392,9 @@ unsafe impl Sync for Held {}
 static HELD: Held = Held(UnsafeCell::new(None));
 
 extern "C" fn before_fork() {
-    let references = lock();
-    // SAFETY: this thread holds the lock, so no other one is between the two functions.
-    unsafe { *HELD.0.get() = Some(references) };
+    let locks = (lock(), crate::debug::lock());
+    // SAFETY: this thread holds the locks, so no other one is between the two functions.
+    unsafe { *HELD.0.get() = Some(locks) };
 }
 
 extern "C" fn after_fork() {
@@ -410,7 +407,7 @@ extern "C" fn after_fork() {
 extern "C" fn in_child() {
     // SAFETY: as in `before_fork`; a child has one thread, a copy of that which forked.
     let held = unsafe { (*HELD.0.get()).take() };
-    if let Some(mut references) = held {
+    if let Some((mut references, _list)) = held {
         references.count = 0;
         references.changing = None;
         SLOTS.store(0, Ordering::SeqCst);
@@ -420,6 +417,7 @@ extern "C" fn in_child() {
             stripe.0.store(0, Ordering::SeqCst);
         }
         crate::table::restore();
+        crate::debug::forget_all();
     }
 }
 
@@ -436,6 +434,18 @@ fn lock() -> MutexGuard<'static, References> {
 }
 
 impl References {
+    /// Counts a further user of an open runtime; gives false, with nothing done, if it is not open.
+    fn add(&mut self) -> Result<bool> {
+        match self.count {
+            MAX_REFERENCES => Err(Status::REFCOUNT_OVERFLOW),
+            0 => Ok(false),
+            _ => {
+                self.count += 1;
+                Ok(true)
+            }
+        }
+    }
+
     /// The counts, when no other thread is telling tools.
     fn when_settled() -> MutexGuard<'static, Self> {
         let mut references = lock();
@@ -467,4 +477,22 @@ fn take() -> Arc<State> {
     // SAFETY: the reference that `retain` put there; nobody can find it any more, and readers
     // that did have left.
     unsafe { Arc::from_raw(state) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_count_of_users_ends_where_amds_does() {
+        let mut references = References {
+            count: 0,
+            changing: None,
+        };
+        assert_eq!(references.add(), Ok(false));
+        references.count = i32::MAX as u32 - 1;
+        assert_eq!(references.add(), Ok(true));
+        assert_eq!(references.add(), Err(Status::REFCOUNT_OVERFLOW));
+        assert_eq!(references.count, i32::MAX as u32);
+    }
 }

@@ -31,6 +31,7 @@ use crate::signal::*;
 use crate::status::*;
 use crate::symbol::*;
 use crate::system::*;
+use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// `ApiTableVersion`: first in every table.
@@ -117,6 +118,9 @@ macro_rules! tables {
         /// Takes the tools' functions out of all tables.
         pub fn restore() {
             $($live.restore(&$original);)*
+            for slot in &TOOLS.scratch_events {
+                slot.store(no_tool_event as *const () as *mut (), Ordering::Release);
+            }
         }
 
         /// The names of each table's slots, in order.
@@ -226,16 +230,29 @@ tables! {
     }
 }
 
-/// `ToolsApiTable`: what a tool has the runtime call. Scratch is not reported yet: the slots are there and kept.
+/// `ToolsApiTable`: what a tool has the runtime call.
 #[repr(C)]
 pub struct ToolsApiTable {
     version: Version,
+    /// Allocation started and ended, freeing started and ended; taking back while kernels run, which does not occur here.
     scratch_events: [AtomicPtr<()>; 6],
 }
 
+/// A slot of [`ToolsApiTable`]: it gets the address of an event of `hsa_amd_tool.h`.
+pub type ToolEvent = unsafe extern "C" fn(event: *const c_void) -> u32;
+
 /// What a slot of [`ToolsApiTable`] holds while no tool wants it.
-extern "C" fn no_tool_event(_event: *const ()) -> u32 {
+unsafe extern "C" fn no_tool_event(_event: *const c_void) -> u32 {
     0
+}
+
+/// What a tool wants to be called for an event of this kind (1 to 6).
+pub fn tool_event(kind: u32) -> Option<ToolEvent> {
+    let slot = TOOLS.scratch_events.get(kind.checked_sub(1)? as usize)?;
+    let function = slot.load(Ordering::Acquire);
+    // SAFETY: null, this library's function or what a tool put there: a function of this type, by the contract of the API
+    // table. An `Option` of a function is null for none.
+    unsafe { core::mem::transmute::<*mut (), Option<ToolEvent>>(function) }
 }
 
 static TOOLS: ToolsApiTable = ToolsApiTable {

@@ -14,6 +14,7 @@ use crate::diag;
 use crate::environment;
 use crate::table::{self, HsaApiTable};
 use core::ffi::{CStr, c_char, c_int, c_void};
+use rukh_core::runtime::ScratchEvent;
 use std::ffi::CString;
 use std::sync::{Mutex, PoisonError};
 
@@ -288,6 +289,71 @@ pub fn load() {
             unload: unload
                 .map(|address| unsafe { core::mem::transmute::<*mut c_void, OnUnload>(address) }),
         });
+    }
+}
+
+/// Beginnings of the events of `hsa_amd_tool.h`, which differ by their ends.
+#[repr(C)]
+struct ScratchRecord {
+    kind: u32,
+    queue: u64,
+    flags: u32,
+    packet: u64,
+    bytes: usize,
+    waves: usize,
+}
+
+/// `HSA_AMD_EVENT_SCRATCH_ALLOC_FLAG_USE_ONCE`
+const USE_ONCE: u32 = 1;
+
+/// Tells the tool that wants to know what becomes of a queue's scratch.
+pub fn scratch_event(event: &ScratchEvent) {
+    let none = ScratchRecord {
+        kind: 0,
+        queue: 0,
+        flags: 0,
+        packet: 0,
+        bytes: 0,
+        waves: 0,
+    };
+    let flags = |once| if once { USE_ONCE } else { 0 };
+    let record = match *event {
+        ScratchEvent::AllocStart { queue, packet } => ScratchRecord {
+            kind: 1,
+            queue,
+            packet,
+            ..none
+        },
+        ScratchEvent::AllocEnd {
+            queue,
+            packet,
+            bytes,
+            waves,
+            once,
+        } => ScratchRecord {
+            kind: 2,
+            queue,
+            flags: flags(once),
+            packet,
+            bytes: bytes as usize,
+            waves: waves as usize,
+        },
+        ScratchEvent::FreeStart { queue, once } => ScratchRecord {
+            kind: 3,
+            queue,
+            flags: flags(once),
+            ..none
+        },
+        ScratchEvent::FreeEnd { queue, once } => ScratchRecord {
+            kind: 4,
+            queue,
+            flags: flags(once),
+            ..none
+        },
+    };
+    if let Some(tell) = table::tool_event(record.kind) {
+        // SAFETY: a function of this type; the event is of its kind and valid during the call.
+        unsafe { tell((&raw const record).cast()) };
     }
 }
 

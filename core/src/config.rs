@@ -40,6 +40,12 @@ pub const SPIN_NS: u64 = 200_000;
 /// Bound of that spin in looks, for clocks that stand still while nothing else happens.
 pub const SPIN_LOOKS: u32 = 16_384;
 
+/// Looks of that spin between two readings of the clock.
+pub const CLOCK_LOOKS: u32 = 64;
+
+/// Looks at a held lock before sleeping: about the length of the critical sections.
+pub const LOCK_SPINS: u32 = 64;
+
 /// How often a sleeping waiter looks at signals that no event announces (signals that devices alone
 /// use, or when the system has no events left), in nanoseconds.
 pub const POLL_NS: u64 = 50_000;

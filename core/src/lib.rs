@@ -45,6 +45,7 @@ macro_rules! impl_error {
 }
 pub(crate) use impl_error;
 
+mod sync;
 mod trace;
 
 pub mod backend;

@@ -20,16 +20,33 @@ static inline const char *status_text(hsa_status_t status) {
   return number;
 }
 
+/* Writes down that a function answered a status that was expected, for tests/scripts/statuses.sh. */
+static inline void note_status(const char *call, hsa_status_t status) {
+  const char *path = getenv("STATUS_LOG"), *name = strstr(call, "hsa_"), *text = status_text(status);
+  FILE *log = path && name ? fopen(path, "a") : NULL;
+  if (log) {
+    fprintf(log, "%.*s %.*s\n", (int)strcspn(name, "("), name, (int)strcspn(text, ":"), text);
+    fclose(log);
+  }
+}
+
 /* The call answers this status. */
 #define EXPECT(expected, call)                                                                     \
   do {                                                                                             \
     hsa_status_t got_ = (call);                                                                    \
+    note_status(#call, got_);                                                                      \
     if ((unsigned)got_ != (unsigned)(expected)) {                                                  \
       fprintf(stderr, "%s:%d: %s\n  answered %s\n", __FILE__, __LINE__, #call, status_text(got_)); \
       fprintf(stderr, "  instead of %s\n", status_text((hsa_status_t)(expected)));                              \
       failures++;                                                                                  \
     }                                                                                              \
   } while (0)
+
+/* The call answers that something is not valid. */
+#define INVALID(what, call) EXPECT(HSA_STATUS_ERROR_INVALID_##what, call)
+
+/* What no enumeration of HSA has. */
+#define NONSENSE 0x7777
 
 /* The call succeeds; without it there is no sense in going on. */
 #define MUST(call)                                                                                 \

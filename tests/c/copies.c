@@ -128,6 +128,34 @@ static void locked(void) {
   free(mine);
 }
 
+static uint64_t now(void) {
+  uint64_t time;
+  MUST(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time));
+  return time;
+}
+
+/* Whoever copied, and by whatever clock: the times are the system's. Clocks are converted to within a millisecond. */
+static void profiled(void) {
+  enum { SLACK = 1000000 };
+  size_t sizes[] = {100, 8 << 20};
+  MUST(hsa_amd_profiling_async_copy_enable(true));
+  for (int i = 0; i < 4; i++) {
+    hsa_signal_t done;
+    MUST(hsa_signal_create(1, 0, NULL, &done));
+    uint64_t before = now();
+    void *to = i & 1 ? (void *)back : device[0], *from = i & 1 ? device[0] : (void *)host;
+    hsa_agent_t to_agent = i & 1 ? agents.cpu : agents.gpu, from_agent = i & 1 ? agents.gpu : agents.cpu;
+    MUST(hsa_amd_memory_async_copy(to, to_agent, from, from_agent, sizes[i / 2], 0, NULL, done));
+    wait_for(done);
+    uint64_t after = now();
+    hsa_amd_profiling_async_copy_time_t time;
+    MUST(hsa_amd_profiling_get_async_copy_time(done, &time));
+    CHECK(time.start <= time.end && before <= time.start + SLACK && time.end <= after + SLACK);
+    MUST(hsa_signal_destroy(done));
+  }
+  MUST(hsa_amd_profiling_async_copy_enable(false));
+}
+
 int main(void) {
   MUST(hsa_init());
   agents = find_agents(NULL);
@@ -148,6 +176,7 @@ int main(void) {
     }
   fills();
   locked();
+  profiled();
   peers();
 
   for (int i = 0; i < 2; i++)

@@ -102,15 +102,50 @@ static void forged_handles(void) {
   MUST(hsa_shut_down());
 }
 
-/* More signals than the kernel driver has events: all of them work, and those that are waited for sleep. */
+/* More signals than the kernel driver has events (4096): all of them work, and whoever waits for any of them is woken, by
+ * the host and by a device. */
+enum { MANY = 20000 };
+static hsa_signal_t signals[MANY];
+
+static void *answer_last(void *data) {
+  (void)data;
+  usleep(20000); /* the waiter sleeps by then */
+  hsa_signal_store_screlease(signals[MANY - 1], -5);
+  return NULL;
+}
+
+static void wake_ups(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, answer_last, NULL);
+  hsa_signal_value_t seen = hsa_signal_wait_scacquire(signals[MANY - 1], HSA_SIGNAL_CONDITION_EQ, -5, 60000000000ull,
+                                                      HSA_WAIT_STATE_BLOCKED);
+  CHECK(seen == -5);
+  pthread_join(thread, NULL);
+  agents_t agents = find_agents(NULL);
+  hsa_queue_t *queue;
+  MUST(hsa_queue_create(agents.gpu, 64, HSA_QUEUE_TYPE_MULTI, NULL, NULL, 0, 0, &queue));
+  for (int i = 0; i < 10; i++) {
+    hsa_signal_t done = signals[MANY - 2 - 1900 * i];
+    hsa_signal_store_relaxed(done, 1);
+    uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
+    hsa_barrier_and_packet_t *packet = (hsa_barrier_and_packet_t *)queue->base_address + index;
+    memset((char *)packet + 2, 0, 62);
+    packet->completion_signal = done;
+    __atomic_store_n(&packet->header, HSA_PACKET_TYPE_BARRIER_AND, __ATOMIC_RELEASE);
+    hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);
+    CHECK(hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_EQ, 0, 60000000000ull, HSA_WAIT_STATE_BLOCKED) == 0);
+    hsa_signal_store_relaxed(done, MANY - 2 - 1900 * i);
+  }
+  MUST(hsa_queue_destroy(queue));
+}
+
 static void many_signals(void) {
-  enum { MANY = 20000 };
-  static hsa_signal_t signals[MANY];
   MUST(hsa_init());
   for (int i = 0; i < MANY; i++)
     MUST(hsa_signal_create(i, 0, NULL, &signals[i]));
   for (int i = 0; i < MANY; i += 97)
     CHECK(hsa_signal_load_relaxed(signals[i]) == i);
+  wake_ups();
   for (int i = 0; i < MANY; i++)
     MUST(hsa_signal_destroy(signals[i]));
   MUST(hsa_shut_down());

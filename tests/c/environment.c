@@ -46,6 +46,8 @@ static void first_alone(void) { names_are("gfx90a", NULL); }
 static void none(void) { names_are(NULL, NULL); }
 static void second_overridden(void) { names_are("gfx90a", "gfx1151"); }
 
+static void first_overridden(void) { names_are("gfx906", "gfx1100"); }
+
 static void overridden_isa(void) {
   gpus_t found = gpus();
   hsa_isa_t isa;
@@ -127,6 +129,10 @@ int main(void) {
   with(both, "HSA_OVERRIDE_GFX_VERSION", "");
   with(second_overridden, "HSA_OVERRIDE_GFX_VERSION", "11.5.1");
   with(overridden_isa, "HSA_OVERRIDE_GFX_VERSION", "9.0.6");
+  /* Nodes are counted with the CPU's, which is 0. */
+  with(first_overridden, "HSA_OVERRIDE_GFX_VERSION_1", "9.0.6");
+  with(both, "HSA_OVERRIDE_GFX_VERSION_1", "");
+  with(both, "HSA_OVERRIDE_GFX_VERSION_7", "9.0.6");
   with(both, "HSA_OVERRIDE_GFX_VERSION", "10.3.0");
   with(both, "HSA_OVERRIDE_GFX_VERSION", "nonsense");
   with(queue_limit, "HSA_MAX_QUEUES", "2");

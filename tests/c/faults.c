@@ -2,10 +2,7 @@
  *
  *   faults CODE_OBJECT      with the kernels fault_store, fault_load and fault_trap
  */
-#include "check.h"
-
-#include <fcntl.h>
-#include <unistd.h>
+#include "launch.h"
 
 static hsa_status_t queue_status;
 static hsa_signal_t queue_stopped;
@@ -26,61 +23,22 @@ static hsa_status_t on_event(const hsa_amd_event_t *event, void *data) {
   return HSA_STATUS_SUCCESS;
 }
 
-static hsa_executable_t load(agents_t *agents, const char *path) {
-  int file = open(path, O_RDONLY);
-  hsa_code_object_reader_t reader;
-  hsa_executable_t executable;
-  MUST(hsa_code_object_reader_create_from_file(file, &reader));
-  close(file);
-  MUST(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, NULL,
-                                 &executable));
-  MUST(hsa_executable_load_agent_code_object(executable, agents->gpu, reader, NULL, NULL));
-  MUST(hsa_executable_freeze(executable, NULL));
-  MUST(hsa_code_object_reader_destroy(reader));
-  return executable;
-}
-
 /* Runs one work-group of a kernel that faults; gives the status that its queue is told. */
 static hsa_status_t run(agents_t *agents, hsa_executable_t executable, const char *kernel, uint64_t first,
                         uint64_t second) {
-  hsa_executable_symbol_t symbol;
-  uint64_t object = 0;
-  uint32_t kernarg_size = 0, group = 0, private_size = 0;
-  MUST(hsa_executable_get_symbol_by_name(executable, kernel, &agents->gpu, &symbol));
-  MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object));
-  MUST(hsa_executable_symbol_get_info(
-      symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &kernarg_size));
-  MUST(hsa_executable_symbol_get_info(
-      symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &group));
-  MUST(hsa_executable_symbol_get_info(
-      symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, &private_size));
+  kernel_t code = find_kernel(executable, agents->gpu, kernel);
   hsa_queue_t *queue;
   hsa_signal_t done;
-  uint64_t *kernarg;
   MUST(hsa_queue_create(agents->gpu, 64, HSA_QUEUE_TYPE_MULTI, on_queue_error, NULL, UINT32_MAX, UINT32_MAX,
                         &queue));
   MUST(hsa_signal_create(1, 0, NULL, &done));
   MUST(hsa_signal_create(0, 0, NULL, &queue_stopped));
-  MUST(hsa_amd_memory_pool_allocate(find_pool(agents->cpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT),
-                                    kernarg_size, 0, (void **)&kernarg));
-  MUST(hsa_amd_agents_allow_access(1, &agents->gpu, NULL, kernarg));
-  memset(kernarg, 0, kernarg_size);
-  kernarg[0] = first;
-  if (kernarg_size >= 16)
-    kernarg[1] = second;
-  hsa_kernel_dispatch_packet_t *packet = queue->base_address;
-  uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
-  memset((char *)packet + 4, 0, sizeof *packet - 4);
-  packet->workgroup_size_x = packet->grid_size_x = 64;
-  packet->workgroup_size_y = packet->workgroup_size_z = packet->grid_size_y = packet->grid_size_z = 1;
-  packet->private_segment_size = private_size;
-  packet->group_segment_size = group;
-  packet->kernel_object = object;
-  packet->kernarg_address = kernarg;
-  packet->completion_signal = done;
-  uint32_t header = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE;
-  __atomic_store_n((uint32_t *)packet, header | 1u << 16, __ATOMIC_RELEASE);
-  hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);
+  uint64_t arguments[2] = {first, second};
+  uint32_t grid[3] = {64, 1, 1};
+  uint16_t group[3] = {64, 1, 1};
+  size_t bytes = code.kernarg_size < sizeof arguments ? code.kernarg_size : sizeof arguments;
+  void *kernarg = make_kernarg(agents, &code, arguments, bytes, grid, group);
+  dispatch(queue, &code, grid, group, kernarg, done);
   while (hsa_signal_wait_scacquire(queue_stopped, HSA_SIGNAL_CONDITION_EQ, 1, UINT64_MAX,
                                    HSA_WAIT_STATE_BLOCKED) != 1)
     ;
@@ -98,7 +56,7 @@ int main(int argc, char **argv) {
   MUST(hsa_init());
   agents_t agents = find_agents(NULL);
   MUST(hsa_amd_register_system_event_handler(on_event, NULL));
-  hsa_executable_t executable = load(&agents, argv[1]);
+  hsa_executable_t executable = load_code(agents.gpu, argv[1]);
 
   /* Host memory that the GPU was never given. */
   char *page = aligned_alloc(4096, 4096);

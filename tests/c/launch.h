@@ -38,6 +38,9 @@ static inline kernel_t find_kernel(hsa_executable_t executable, hsa_agent_t agen
   MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel.object));
   MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE,
                                       &kernel.kernarg_size));
+  uint32_t alignment = 0;
+  MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT, &alignment));
+  CHECK(alignment >= 16 && kernel.object % 64 == 0);
   MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &kernel.group));
   MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE,
                                       &kernel.private_size));
@@ -77,6 +80,32 @@ static inline void fill_hidden(char *kernarg, size_t explicit_bytes, const kerne
   memcpy(kernarg + at, &hidden, sizeof hidden);
 }
 
+/* A queue whose errors end the client. */
+static void stop_on_queue_error(hsa_status_t status, hsa_queue_t *queue, void *data) {
+  (void)data;
+  fprintf(stderr, "queue %" PRIu64 " stopped: %s\n", queue->id, status_text(status));
+  exit(1);
+}
+
+static inline hsa_queue_t *make_queue(hsa_agent_t agent) {
+  hsa_queue_t *queue;
+  MUST(hsa_queue_create(agent, 64, HSA_QUEUE_TYPE_MULTI, stop_on_queue_error, NULL, UINT32_MAX, UINT32_MAX, &queue));
+  return queue;
+}
+
+/* The kernel's arguments: the explicit ones, then the hidden ones. */
+static inline void *make_kernarg(const agents_t *agents, const kernel_t *kernel, const void *explicit_arguments,
+                                 size_t explicit_bytes, const uint32_t grid[3], const uint16_t group[3]) {
+  hsa_amd_memory_pool_t pool = find_pool(agents->cpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT);
+  char *kernarg = allocate(pool, kernel->kernarg_size, agents->gpu);
+  memset(kernarg, 0, kernel->kernarg_size);
+  /* A structure of C ends on its alignment, the arguments of a kernel do not. */
+  CHECK(kernel->kernarg_size + 4 >= explicit_bytes);
+  memcpy(kernarg, explicit_arguments, explicit_bytes < kernel->kernarg_size ? explicit_bytes : kernel->kernarg_size);
+  fill_hidden(kernarg, explicit_bytes, kernel, grid, group);
+  return kernarg;
+}
+
 /* Publishes a dispatch; gives its index. */
 static inline uint64_t dispatch(hsa_queue_t *queue, const kernel_t *kernel, const uint32_t grid[3],
                                 const uint16_t group[3], void *kernarg, hsa_signal_t done) {
@@ -110,6 +139,18 @@ static inline uint64_t dispatch(hsa_queue_t *queue, const kernel_t *kernel, cons
 static inline void wait_for(hsa_signal_t signal) {
   while (hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED) > 0)
     ;
+}
+
+/* Runs a kernel to its end. */
+static inline void run_kernel(hsa_queue_t *queue, const kernel_t *kernel, const uint32_t grid[3],
+                              const uint16_t group[3], void *kernarg) {
+  hsa_signal_t done;
+  MUST(hsa_signal_create(1, 0, NULL, &done));
+  uint64_t index = dispatch(queue, kernel, grid, group, kernarg, done);
+  wait_for(done);
+  CHECK(hsa_signal_load_scacquire(done) == 0);
+  CHECK(hsa_queue_load_read_index_scacquire(queue) >= index);
+  MUST(hsa_signal_destroy(done));
 }
 
 #endif

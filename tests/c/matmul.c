@@ -8,12 +8,6 @@
 
 enum { TILE = 16 };
 
-static void queue_error(hsa_status_t status, hsa_queue_t *queue, void *data) {
-  (void)data;
-  fprintf(stderr, "queue %" PRIu64 " stopped: %s\n", queue->id, status_text(status));
-  exit(1);
-}
-
 int main(int argc, char **argv) {
   if (argc < 2) {
     fprintf(stderr, "usage: %s CODE_OBJECT [SIZE [GPU_NAME]]\n", argv[0]);
@@ -30,7 +24,6 @@ int main(int argc, char **argv) {
 
   hsa_amd_memory_pool_t host = find_pool(agents.cpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
   hsa_amd_memory_pool_t device = find_pool(agents.gpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
-  hsa_amd_memory_pool_t arguments = find_pool(agents.cpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT);
   size_t bytes = (size_t)size * size * sizeof(float);
   float *a = allocate(host, bytes, agents.gpu), *b = allocate(host, bytes, agents.gpu);
   float *c = allocate(host, bytes, agents.gpu), *on_device[3];
@@ -49,19 +42,11 @@ int main(int argc, char **argv) {
     float *c;
     uint32_t size;
   } explicit = {on_device[0], on_device[1], on_device[2], size};
-  char *kernarg = allocate(arguments, kernel.kernarg_size, agents.gpu);
-  memset(kernarg, 0, kernel.kernarg_size);
-  memcpy(kernarg, &explicit, sizeof explicit);
   uint32_t grid[3] = {size, size, 1};
   uint16_t group[3] = {TILE, TILE, 1};
-  fill_hidden(kernarg, sizeof explicit, &kernel, grid, group);
-
-  hsa_queue_t *queue;
-  hsa_signal_t done;
-  MUST(hsa_queue_create(agents.gpu, 64, HSA_QUEUE_TYPE_MULTI, queue_error, NULL, UINT32_MAX, UINT32_MAX, &queue));
-  MUST(hsa_signal_create(1, 0, NULL, &done));
-  dispatch(queue, &kernel, grid, group, kernarg, done);
-  wait_for(done);
+  void *kernarg = make_kernarg(&agents, &kernel, &explicit, sizeof explicit, grid, group);
+  hsa_queue_t *queue = make_queue(agents.gpu);
+  run_kernel(queue, &kernel, grid, group, kernarg);
   MUST(hsa_memory_copy(c, on_device[2], bytes));
 
   uint32_t wrong = 0;
@@ -75,7 +60,6 @@ int main(int argc, char **argv) {
     }
   CHECK(wrong == 0);
 
-  MUST(hsa_signal_destroy(done));
   MUST(hsa_queue_destroy(queue));
   void *all[] = {kernarg, on_device[0], on_device[1], on_device[2], a, b, c};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -1,10 +1,12 @@
 /* Tools: what the client calls goes through the API table, in which the tool of tests/c/tools has put its functions.
- * The intercept queues, which only the table has.
+ * The intercept queues, which only the table has. What tools are told of scratch memory.
  *
- *   tool_client TOOL      with HSA_TOOLS_LIB naming TOOL and a library that is not there
+ *   tool_client TOOL CODE_OBJECT      with HSA_TOOLS_LIB naming TOOL and a library that is not there
+ *
+ * The code object is that of device/scratch.c.
  */
 #define _GNU_SOURCE
-#include "check.h"
+#include "launch.h"
 
 #include <dlfcn.h>
 
@@ -105,8 +107,49 @@ static void intercept(const struct root *root) {
   EXPECT(HSA_STATUS_ERROR_INVALID_QUEUE, hsa_queue_destroy(queue));
 }
 
+struct scratch_event {
+  uint32_t kind;
+  const hsa_queue_t *queue;
+  uint32_t flags;
+  uint64_t dispatch_id;
+  size_t size, slots;
+};
+
+/* A kernel that wants more scratch than its queue has: the tool hears of it, and again when the queue goes. */
+static void scratch(int (*events)(const struct scratch_event **), const char *path) {
+  const struct scratch_event *seen;
+  agents_t agents = find_agents(NULL);
+  hsa_executable_t executable = load_code(agents.gpu, path);
+  kernel_t kernel = find_kernel(executable, agents.gpu, "scratch.kd");
+  CHECK(kernel.private_size >= 512);
+  hsa_amd_memory_pool_t pool = find_pool(agents.cpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
+  uint32_t *out = allocate(pool, 4096, agents.gpu);
+  struct {
+    uint32_t *out;
+    uint32_t seed;
+  } explicit = {out, 1000};
+  uint32_t grid[3] = {64, 1, 1};
+  uint16_t group[3] = {64, 1, 1};
+  void *kernarg = make_kernarg(&agents, &kernel, &explicit, sizeof explicit, grid, group);
+  hsa_queue_t *queue = make_queue(agents.gpu);
+  CHECK(events(&seen) == 0);
+  run_kernel(queue, &kernel, grid, group, kernarg);
+  run_kernel(queue, &kernel, grid, group, kernarg); /* it has enough now */
+  CHECK(*out == 1000 + 1000 % 128);
+  CHECK(events(&seen) == 2);
+  CHECK(seen[0].kind == 1 && seen[0].queue == queue && seen[0].dispatch_id == 0);
+  CHECK(seen[1].kind == 2 && seen[1].queue == queue && seen[1].dispatch_id == 0 && seen[1].flags == 0);
+  CHECK(seen[1].slots > 0 && seen[1].size / seen[1].slots >= 32 * 512);
+  MUST(hsa_queue_destroy(queue));
+  CHECK(events(&seen) == 4);
+  CHECK(seen[2].kind == 3 && seen[2].queue == queue && seen[3].kind == 4 && seen[3].queue == queue);
+  MUST(hsa_amd_memory_pool_free(kernarg));
+  MUST(hsa_amd_memory_pool_free(out));
+  MUST(hsa_executable_destroy(executable));
+}
+
 int main(int argc, char **argv) {
-  if (argc != 2)
+  if (argc != 3)
     return 2;
   MUST(hsa_init());
   void *tool = dlopen(argv[1], RTLD_LAZY | RTLD_NOLOAD);
@@ -129,6 +172,11 @@ int main(int argc, char **argv) {
   CHECK(calls(1) == before + 2 && hsa_signal_load_relaxed(signal) == 6);
   MUST(hsa_signal_destroy(signal));
   intercept(table());
+  int (*scratch_events)(const struct scratch_event **) =
+      (int (*)(const struct scratch_event **))dlsym(tool, "tool_scratch_events");
+  CHECK(scratch_events != NULL);
+  if (scratch_events)
+    scratch(scratch_events, argv[2]);
   MUST(hsa_shut_down());
   /* The tool was told, and the table is the library's own again. */
   before = calls(0);

@@ -1,12 +1,16 @@
 //! What computing on the software GPU costs: wave-instructions and lane-operations per second, and how much longer a
 //! kernel takes than the same arithmetic compiled natively for one core, measured in one run.
 //!
-//! `cargo run --release -p rukh-tests --example kernels [repeats [workers [filter]]]`
+//! `cargo run --release -p rukh-tests --example kernels [repeats [filter]]`
 //!
 //! Needs clang-19. Native code is `tests/golden/native/native.c`, by `clang -O2` (SSE2) and by `clang -O2 -mavx2 -mfma
-//! -mf16c`. Times are the best of the repeats; those of the GPU are what Linux says its workers have spent on a
-//! processor, divided by the workers, so that other programs do not count; those of native code are of its thread. A
-//! lane-operation is a wave-instruction times the lanes of a wave, active or not, scalar instructions included.
+//! -mf16c`. Times are the best of the repeats; those of the GPU are what Linux says its one worker has spent on a
+//! processor, so that other programs do not count; those of native code are of its thread. A lane-operation is a
+//! wave-instruction times the lanes of a wave, active or not, scalar instructions included.
+//!
+//! The last two columns say how much faster two workers are: by the time that they spend on processors, halved, which
+//! leaves out how even the halves are; and by the clock, which means something only where nobody else wants the
+//! processors. The load of the machine stands above and below the table.
 
 use rukh_backend_sim::{Mode, SimBackend, SimConfig};
 use rukh_core::backend::Timeout;
@@ -19,6 +23,7 @@ use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Instant;
 
 type Failed = Box<dyn Error>;
 
@@ -192,14 +197,21 @@ impl Native {
     }
 }
 
-/// The best time on the GPU, and its wave-instructions.
+/// The best times of a kernel on the GPU, in seconds.
+struct Times {
+    /// On processors, by all workers.
+    spent: f64,
+    wall: f64,
+    wave_instructions: u64,
+}
+
 fn simulated(
     benchmark: &Benchmark,
     target: Target,
     code: &[u8],
     workers: usize,
     repeats: u32,
-) -> Result<(f64, u64), Failed> {
+) -> Result<Times, Failed> {
     let config = SimConfig::parse(target.processor())?.mode(Mode::Threads { workers });
     let backend = Arc::new(SimBackend::new(config)?);
     let runtime = Runtime::new(backend, RuntimeConfig::threaded())?;
@@ -221,29 +233,42 @@ fn simulated(
     let mut arguments: Vec<_> = addresses.iter().map(|a| Explicit::Bytes(a)).collect();
     arguments.extend(benchmark.scalars.iter().map(|s| Explicit::Bytes(s)));
     let dispatch = Dispatch::new(benchmark.grid);
-    let (mut best, mut instructions) = (f64::INFINITY, 0);
+    let mut times = Times {
+        spent: f64::INFINITY,
+        wall: f64::INFINITY,
+        wave_instructions: 0,
+    };
     for _ in 0..repeats {
         let before = runtime.backend().wave_instructions();
-        let begun = worker_seconds();
+        let (begun, clock) = (worker_seconds(), Instant::now());
         let completion = runtime.dispatch(&queue, &kernel, &dispatch, &arguments)?;
         completion.wait(Timeout::Never)?;
-        best = best.min((worker_seconds() - begun) / workers.max(1) as f64);
-        instructions = runtime.backend().wave_instructions() - before;
+        times.wall = times.wall.min(clock.elapsed().as_secs_f64());
+        times.spent = times.spent.min(worker_seconds() - begun);
+        times.wave_instructions = runtime.backend().wave_instructions() - before;
     }
-    Ok((best, instructions))
+    Ok(times)
+}
+
+/// What Linux says of how many programs wanted a processor, over the last minutes.
+fn load() -> String {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split_whitespace()
+        .take(3)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn main() -> Result<(), Failed> {
     let mut args = std::env::args().skip(1);
     let repeats: u32 = args.next().map_or(Ok(10), |n| n.parse())?;
-    let workers: usize = args.next().map_or(Ok(1), |n| n.parse())?;
     let only = args.next().unwrap_or_default();
     let objects = Objects::standard()?;
     let plain = Native::build(&[], "plain")?;
     let vectors = Native::build(&["-mavx2", "-mfma", "-mf16c"], "vectors")?;
-    println!("{workers} worker(s), best of {repeats}");
+    println!("best of {repeats}, load {}", load());
     println!(
-        "{:<12} {:<11} {:>10} {:>10} {:>10} {:>10} {:>10} {:>9} {:>9}",
+        "{:<12} {:<11} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}",
         "kernel",
         "target",
         "M wave/s",
@@ -252,7 +277,9 @@ fn main() -> Result<(), Failed> {
         "-O2 ms",
         "-mavx2 ms",
         "slowdown",
-        "to avx2"
+        "to avx2",
+        "two cpu",
+        "two wall"
     );
     for target in [Target::Gfx90a, Target::Gfx1100, Target::Gfx1100Wave64] {
         for benchmark in benchmarks(target.wave_size()) {
@@ -267,23 +294,27 @@ fn main() -> Result<(), Failed> {
                 .find(|case| case.kernel.name == benchmark.name && case.target == target)
                 .ok_or("the catalogue has no such kernel")?;
             let code = objects.code_object(&case)?;
-            let (seconds, instructions) = simulated(&benchmark, target, &code, workers, repeats)?;
+            let one = simulated(&benchmark, target, &code, 1, repeats)?;
             let native = plain.seconds(&benchmark, repeats)?;
             let wide = vectors.seconds(&benchmark, repeats)?;
-            let rate = instructions as f64 / seconds;
+            let two = simulated(&benchmark, target, &code, 2, repeats)?;
+            let rate = one.wave_instructions as f64 / one.spent;
             println!(
-                "{:<12} {:<11} {:>10.1} {:>10.2} {:>10.3} {:>10.3} {:>10.3} {:>8.1}x {:>8.1}x",
+                "{:<12} {:<11} {:>9.1} {:>9.2} {:>9.3} {:>9.3} {:>9.3} {:>8.1}x {:>8.1}x {:>7.2}x {:>7.2}x",
                 benchmark.name,
                 target.name(),
                 rate / 1e6,
                 rate * f64::from(target.wave_size()) / 1e9,
-                seconds * 1e3,
+                one.spent * 1e3,
                 native * 1e3,
                 wide * 1e3,
-                seconds / native,
-                seconds / wide
+                one.spent / native,
+                one.spent / wide,
+                2.0 * one.spent / two.spent,
+                one.wall / two.wall
             );
         }
     }
+    println!("load {}", load());
     Ok(())
 }

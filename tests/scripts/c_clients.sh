@@ -20,7 +20,7 @@ fi
 
 for source in "$root"/tests/c/*.c; do
   name=$(basename "$source" .c)
-  gcc -std=gnu11 -O1 -g -fsanitize=address -fno-omit-frame-pointer -pthread -o "$work/$name-asan" "$source" \
+  [ "$name" = quiet ] || gcc -std=gnu11 -O1 -g -fsanitize=address -fno-omit-frame-pointer -pthread -o "$work/$name-asan" "$source" \
     -L"$prefix/lib" -lhsa-runtime64 -lm
   gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -o "$work/$name" "$source" \
     -L"$prefix/lib" -lhsa-runtime64 -lm
@@ -28,7 +28,15 @@ done
 g++ -std=c++17 -O1 -g -Wall -Wextra -Werror -o "$work/exceptions" "$root/tests/c/exceptions.cpp" \
   -L"$prefix/lib" -lhsa-runtime64
 gcc -std=gnu11 -O1 -g -Wall -Wextra -Werror -shared -fPIC -o "$work/libcounting.so" "$root/tests/c/tools/counting.c"
+for gpu in gfx90a gfx1100; do
+  for kernel in scratch undefined; do
+    clang-19 --target=amdgcn-amd-amdhsa -mcpu=$gpu -nogpulib -O1 -mcode-object-version=5 -Wl,-z,undefs \
+      "$root/tests/c/device/$kernel.c" -o "$work/$kernel-$gpu.co"
+  done
+done
 export LD_LIBRARY_PATH="$prefix/lib"
+# The statuses that clients expected and saw.
+export STATUS_LOG="$work/statuses"
 
 # Sets the variables for a backend.
 use() {
@@ -69,9 +77,12 @@ sanitize() {
 }
 
 objects=$root/tests/golden/objects
-for program in misuse signals queues lifecycle edges; do
+code="$objects/vector_add-gfx90a-O2-v5.co $objects/vector_add-gfx1100-O2-v5.co $work/undefined-gfx90a.co"
+for program in misuse signals queues lifecycle edges statuses statuses_closed; do
   sanitize sim:gfx90a "$program"
 done
+# shellcheck disable=SC2086 # three files
+sanitize sim:gfx90a statuses_code $code
 sanitize sim:gfx90a,gfx1100 environment
 sanitize sim:gfx90a vector_add "$objects/vector_add-gfx90a-O2-v5.co" 1000
 sanitize sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
@@ -79,15 +90,21 @@ sanitize sim:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
 for backend in sim kfd; do
   for gpu in gfx90a gfx1100; do
     with=$backend:$gpu
-    for program in misuse signals queues lifecycle cpu_agents edges exceptions; do
+    for program in misuse signals queues lifecycle cpu_agents edges exceptions statuses statuses_closed; do
       run "$with" "$program"
     done
     run "$with" lifecycle exit
+    run "$with" quiet
+    run "$with" unload "$prefix/lib/libhsa-runtime64.so.1"
+    case $gpu in gfx90a) other=gfx1100 ;; *) other=gfx90a ;; esac
+    run "$with" statuses_code "$objects/vector_add-$gpu-O2-v5.co" "$objects/vector_add-$other-O2-v5.co" \
+      "$work/undefined-$gpu.co"
     run "$with" executables "$objects/vector_add-$gpu-O2-v5.co"
     run "$with" faults "$objects/fault-$gpu-O2-v5.co"
     run "$with" memory_fault "$objects/fault-$gpu-O2-v5.co" handled
     run "$with" matmul "$objects/matmul-$gpu-O2-v5.co"
     run "$with" copies
+    run "$with" debugger "$objects/vector_add-$gpu-O2-v5.co"
   done
   for object in gfx90a gfx1100 gfx1100w64; do
     run "$backend:${object%w64}" vector_add "$objects/vector_add-$object-O2-v5.co"
@@ -95,9 +112,18 @@ for backend in sim kfd; do
   run "$backend:gfx90a,gfx90a" copies
   run "$backend:gfx90a,gfx1100" vector_add "$objects/vector_add-gfx1100-O2-v5.co" 100000 gfx1100
 done
-for program in misuse signals queues lifecycle; do
+# The host does not reach device memory there: engines copy.
+for gpu in gfx90a gfx1100; do
+  run "kfd:smallbar:$gpu" copies
+  run "kfd:smallbar:$gpu" matmul "$objects/matmul-$gpu-O2-v5.co"
+  run "kfd:smallbar:$gpu" executables "$objects/vector_add-$gpu-O2-v5.co"
+done
+run kfd:smallbar:gfx90a,gfx90a copies
+for program in misuse signals queues lifecycle statuses statuses_closed; do
   grind sim:gfx90a "$program"
 done
+# shellcheck disable=SC2086 # three files
+grind sim:gfx90a statuses_code $code
 grind sim:gfx90a exceptions
 grind sim:gfx90a edges
 run sim:gfx90a,gfx1100 environment
@@ -111,10 +137,13 @@ grind kfd:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
 grind kfd:gfx1100 vector_add "$objects/vector_add-gfx1100-O2-v5.co" 1000
 
 # A tool puts its functions into the API table; one that is not there is reported to it.
-for backend in sim:gfx90a sim:gfx1100; do
-  HSA_TOOLS_LIB="$work/libcounting.so /none/such.so" run "$backend" tool_client "$work/libcounting.so"
+for backend in sim:gfx90a sim:gfx1100 kfd:gfx90a; do
+  HSA_TOOLS_LIB="$work/libcounting.so /none/such.so" run "$backend" tool_client "$work/libcounting.so" \
+    "$work/scratch-${backend#*:}.co"
 done
-HSA_TOOLS_LIB=$work/libcounting.so grind sim:gfx90a tool_client "$work/libcounting.so"
+HSA_TOOLS_LIB=$work/libcounting.so grind sim:gfx90a tool_client "$work/libcounting.so" "$work/scratch-gfx90a.co"
+
+sh "$root/tests/scripts/statuses.sh" "$STATUS_LOG"
 
 # Without a backend hsa_init fails, and says how to have one.
 if [ ! -e /dev/kfd ]; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs real programs over the C library on the software GPU: what Debian's compilers and libraries make of
-# tests/programs, which check their own results. Some of them run through the Linux KFD backend on the software GPU's KFD
-# face as well, and over AMD's own runtime (Debian's) on that face.
+# tests/programs, which check their own results. They run through the Linux KFD backend on the software GPU's KFD face as
+# well, and over AMD's own runtime (Debian's) on that face where it knows the GPU.
 #
 #   tests/scripts/programs.sh [PREFIX] [WORD...]
 #
@@ -78,10 +78,10 @@ run() {
   echo "PASS $name on $over:$gpus ($((SECONDS - begun)) s)"
 }
 
-# everywhere NAME GPU PATTERN COMMAND...: on the software GPU itself, through the KFD backend, and, if AMD's runtime of
-# Debian's knows the GPU for such programs ($amds lists them), over that.
+# everywhere NAME GPUS PATTERN COMMAND...: on the software GPU itself, through the KFD backend, and, if AMD's runtime of
+# Debian's knows the GPUs for such programs ($amds lists them), over that.
 everywhere() {
-  local over gpu=$2
+  local over gpu=${2%%,*}
   for over in sim kfd; do run "$@"; done
   case " $amds " in *" $gpu "*) over=amd run "$@" ;; esac
 }
@@ -100,17 +100,17 @@ libgomp() {
   for gpu in $(wanted libgomp-openacc gfx906 gfx900); do
     compile gcc-12 -O2 -fopenacc -foffload=amdgcn-amdhsa "-foffload-options=-march=$gpu -lm" \
       "$source/libgomp/openacc.c" -o "$work/openacc-$gpu"
-    run libgomp/openacc.c "$gpu" PASS "$work/openacc-$gpu"
+    everywhere libgomp/openacc.c "$gpu" PASS "$work/openacc-$gpu"
   done
   for gpu in $(wanted libgomp-fortran gfx906 gfx900); do
     compile gfortran-12 -O2 -fopenmp -foffload=amdgcn-amdhsa "-foffload-options=-march=$gpu -lm -lgfortran" \
       -J "$work" "$source/libgomp/fortran.f90" -o "$work/fortran-$gpu"
-    run libgomp/fortran.f90 "$gpu" PASS "$work/fortran-$gpu"
+    everywhere libgomp/fortran.f90 "$gpu" PASS "$work/fortran-$gpu"
   done
   for gpu in $(wanted gcn-run gfx906 gfx900); do
     compile clang-19 --target=amdgcn-amd-amdhsa -mcpu="$gpu" -nogpulib -O2 -mcode-object-version=4 \
       "$source/libgomp/gcn_run.c" -o "$work/gcn_run-$gpu.co"
-    expect=43 run gcn-run "$gpu" 'fib\(60\)1548008755920' "$gcn_run" "$work/gcn_run-$gpu.co" one two
+    expect=43 everywhere gcn-run "$gpu" 'fib\(60\)1548008755920' "$gcn_run" "$work/gcn_run-$gpu.co" one two
   done
 }
 
@@ -140,12 +140,12 @@ openmp() {
 }
 
 liboffload() {
-  local gpu
+  local gpu amds=
   for gpu in $(wanted liboffload gfx90a gfx1100); do
     compile gcc -I "$llvm22/include/offload" "$source/openmp/offload.c" -o "$work/offload" \
       -L "$llvm22/lib" -lLLVMOffload
-    run openmp/offload.c "$gpu" PASS "$work/offload" "$root/tests/golden/objects/vector_add-$gpu-O2-v5.co"
-    run llvm-offload-device-info "$gpu" "Name: $gpu" "$llvm22/bin/llvm-offload-device-info"
+    everywhere openmp/offload.c "$gpu" PASS "$work/offload" "$root/tests/golden/objects/vector_add-$gpu-O2-v5.co"
+    everywhere llvm-offload-device-info "$gpu" "Name: $gpu" "$llvm22/bin/llvm-offload-device-info"
   done
 }
 
@@ -165,16 +165,16 @@ hip() {
   for gpu in $(wanted hip-runtime "${all[@]}"); do
     hip_program runtime "$gpu"
     compile hipcc --genco --offload-arch="$gpu" -O2 "$source/hip/module.hip" -o "$work/module-$gpu"
-    run hip/runtime "$gpu" PASS "$work/hip-runtime-$gpu" "$work/module-$gpu"
+    everywhere hip/runtime "$gpu" PASS "$work/hip-runtime-$gpu" "$work/module-$gpu"
   done
   for gpu in $(wanted hip-peers "${all[@]}"); do
     hip_program peers "$gpu"
-    run hip/peers "$gpu,$gpu" PASS "$work/hip-peers-$gpu"
+    everywhere hip/peers "$gpu,$gpu" PASS "$work/hip-peers-$gpu"
   done
   for program in rocrand rocsparse; do
     for gpu in $(wanted $program "${all[@]}"); do
       hip_program $program "$gpu" -l$program
-      run "hip/$program" "$gpu" PASS "$work/hip-$program-$gpu"
+      everywhere "hip/$program" "$gpu" PASS "$work/hip-$program-$gpu"
     done
   done
 }

@@ -2,4 +2,5 @@
 
 pub mod conformance;
 pub mod golden;
+pub mod history;
 pub mod oracle;

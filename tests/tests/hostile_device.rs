@@ -2,16 +2,16 @@
 //! packets, completions that come twice or never. Whatever a device writes, calls end in time, with a result or a
 //! typed error; nothing panics, leaks, or touches memory that is not there.
 
-use rukh_tests::conformance::{Malice, SimFactory, run_with_malice};
+use rukh_tests::conformance::{KfdFactory, Malice, SimFactory, run_with_malice};
 
 macro_rules! hostile {
-    ({ $factory:expr } $($chapter:ident { $($test:ident)* })*) => {
-        mod hostile_device {
+    ({ $name:ident, $factory:expr, $malices:expr, $seeds:expr } $($chapter:ident { $($test:ident)* })*) => {
+        mod $name {
             use super::*;
             $(#[test]
             fn $chapter() {
-                for malice in Malice::ALL {
-                    for seed in 0..2 {
+                for malice in $malices {
+                    for seed in $seeds {
                         $(run_with_malice(stringify!($chapter), stringify!($test), &$factory, malice, seed);)*
                     }
                 }
@@ -19,7 +19,13 @@ macro_rules! hostile {
         }
     };
 }
-rukh_tests::conformance_tests! { [hostile] SimFactory::step("gfx90a,gfx1100", 5) }
+rukh_tests::conformance_tests! { [hostile] stepped, SimFactory::step("gfx90a,gfx1100", 5), Malice::ALL, 0..2 }
+
+// Where devices run beside the client, in real time: what goes wrong there goes wrong at any moment. All kinds at
+// once, and the one that leaves everything waiting.
+const AT_ONCE: [Malice; 2] = [Malice::Everything, Malice::NeverCompletes];
+rukh_tests::conformance_tests! { [hostile] threads, SimFactory::threads("gfx90a,gfx1100"), AT_ONCE, [3] }
+rukh_tests::conformance_tests! { [hostile] kfd_face, KfdFactory::new("gfx90a,gfx1100"), AT_ONCE, [4] }
 
 #[test]
 fn each_kind_of_malice_does_something_to_a_dispatch() {

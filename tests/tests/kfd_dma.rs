@@ -3,11 +3,12 @@
 use rukh_backend_linux_kfd::KfdBackend;
 use rukh_backend_sim::kfd::KfdFace;
 use rukh_core::backend::{
-    AgentId, Dma, DmaCompletion, DmaError, DmaRequest, DmaWork, EventKind, EventOutcome, Events,
-    Timeout, WaitMode,
+    AgentId, Clock, Dma, DmaCompletion, DmaError, DmaRequest, DmaWork, EventKind, EventOutcome,
+    Events, Timeout, WaitMode,
 };
 use rukh_core::mem::PoolFlags;
 use rukh_core::runtime::{Buffer, Runtime, RuntimeConfig};
+use rukh_core::signal::{Condition, MemoryOrder};
 use std::sync::Arc;
 
 type Backend = KfdBackend<KfdFace>;
@@ -206,5 +207,94 @@ fn what_no_engine_can_do_is_refused() {
             backend.submit(&request(AgentId(0), 8)),
             Err(DmaError::NotSupported("DMA by an agent that is no GPU"))
         );
+    }
+}
+
+/// Without resizable BARs the host does not reach device memory: what arrives there has come by an engine.
+#[test]
+fn bytes_reach_device_memory_that_the_host_does_not_map() {
+    for gpu in ["smallbar:gfx90a", "smallbar:gfx942", "smallbar:gfx1100"] {
+        let bench = Bench::new(gpu);
+        const SIZE: usize = (3 << 20) + 13;
+        let memory = bench.device(SIZE as u64);
+        let info = bench.runtime.pointer_info(memory.address());
+        assert_eq!(info.host_base, rukh_core::mem::Address::NULL, "{gpu}");
+        // From memory that no engine reaches, and back.
+        let data = pattern(SIZE);
+        memory.write(0, &data).unwrap();
+        assert_eq!(bytes(&memory, SIZE), data, "{gpu}");
+        // Between two places of it, and over itself in both directions.
+        let other = bench.device(SIZE as u64);
+        let copy = |to: &Buffer<Backend>, at: u64, from: u64, size: usize| {
+            let (to, from) = (to.address().offset(at), memory.address().offset(from));
+            // SAFETY: ranges of buffers that nobody else uses.
+            unsafe { bench.runtime.copy(to, from, size as u64) }.unwrap();
+        };
+        copy(&other, 0, 0, SIZE);
+        assert_eq!(bytes(&other, SIZE), data, "{gpu}");
+        let mut expected = data.clone();
+        for (to, from) in [(5, 0), (0, 9)] {
+            copy(&memory, to as u64, from as u64, SIZE - 9);
+            expected.copy_within(from..from + SIZE - 9, to);
+            assert_eq!(bytes(&memory, SIZE), expected, "{gpu}: {from} to {to}");
+        }
+        // SAFETY: a range of a buffer that nobody else uses.
+        unsafe {
+            bench
+                .runtime
+                .fill(memory.address().offset(4), 0x0102_0304, 700_000)
+        }
+        .unwrap();
+        expected[4..][..2_800_000]
+            .chunks_exact_mut(4)
+            .for_each(|word| word.copy_from_slice(&[4, 3, 2, 1]));
+        assert_eq!(bytes(&memory, SIZE), expected, "{gpu}");
+        // A range that leaves its allocation stays an error.
+        // SAFETY: the runtime refuses it.
+        let beyond = unsafe { bench.runtime.fill(memory.address(), 0, SIZE as u64) };
+        assert!(beyond.is_err());
+    }
+}
+
+/// Copies that count a signal down by themselves, and say which clock has stamped it.
+#[test]
+fn an_engine_completes_a_copy_on_a_signal() {
+    for gpu in ["gfx90a", "smallbar:gfx90a", "smallbar:gfx1100"] {
+        let bench = Bench::new(gpu);
+        const SIZE: usize = 1 << 20;
+        let (from, to) = (bench.host(SIZE as u64), bench.device(SIZE as u64));
+        let data = pattern(SIZE);
+        from.write(0, &data).unwrap();
+        let signal = bench.runtime.create_signal(1).unwrap();
+        let submit = |size: u64, signal: &rukh_core::runtime::Signal<Backend>| {
+            let (to, from) = (to.address(), from.address());
+            // SAFETY: buffers that outlive the wait below, or nothing is done.
+            unsafe { bench.runtime.copy_async(to, from, size, signal.get(), true) }
+        };
+        assert_eq!(submit(SIZE as u64, &signal), Ok(Some(bench.gpu)), "{gpu}");
+        let deadline = Timeout::At(bench.runtime.backend().now() + 60_000_000_000);
+        let outcome = signal.wait(Condition::Eq, 0, deadline).unwrap();
+        assert_eq!(signal.load(MemoryOrder::Acquire), 0, "{gpu}: {outcome:?}");
+        assert_eq!(bytes(&to, SIZE), data, "{gpu}");
+        let (start, end) = signal.get().timestamps();
+        let frequency = bench.runtime.backend().device_frequency(bench.gpu);
+        assert!(start != 0 && start <= end && end - start < 60 * frequency);
+        // A few bytes are the host's, if it maps both ends.
+        let small = submit(64, &signal);
+        assert_eq!(
+            small.unwrap().is_some(),
+            gpu.starts_with("smallbar"),
+            "{gpu}"
+        );
+        // What the engine does not reach is nothing for it.
+        let own = vec![1u8; SIZE];
+        let own = rukh_core::mem::Address::from(own.as_ptr());
+        // SAFETY: nothing is done.
+        let none = unsafe {
+            bench
+                .runtime
+                .copy_async(to.address(), own, SIZE as u64, signal.get(), false)
+        };
+        assert_eq!(none, Ok(None));
     }
 }

@@ -171,6 +171,11 @@ fn gfx1100() -> KfdFactory {
     KfdFactory::new("gfx1100")
 }
 
+/// A machine whose host does not map device memory.
+fn small_bar() -> KfdFactory {
+    KfdFactory::new("gfx90a").with_small_bar()
+}
+
 fn two_gpus() -> KfdFactory {
     KfdFactory::new("gfx90a,gfx1100")
 }
@@ -179,6 +184,7 @@ conformance! { suite_gfx90a => gfx90a() }
 conformance! { suite_gfx942 => gfx942() }
 conformance! { suite_gfx1100 => gfx1100() }
 conformance! { suite_two_gpus => two_gpus() }
+conformance! { suite_small_bar => small_bar() }
 
 /// Calls of the backend that fail at random.
 macro_rules! calls_fail_at_random {

@@ -26,6 +26,8 @@ const TRAP: usize = 62;
 #[derive(Clone, Debug)]
 pub struct Barriers {
     slots: [Barrier; 64],
+    /// Some instruction has changed one.
+    used: bool,
 }
 
 impl Barriers {
@@ -33,15 +35,24 @@ impl Barriers {
     pub fn new(waves: u32) -> Barriers {
         let mut barriers = Barriers {
             slots: [Barrier::default(); 64],
+            used: true,
         };
+        barriers.reset(waves);
+        barriers
+    }
+
+    /// As [`Barriers::new`], in place.
+    pub fn reset(&mut self, waves: u32) {
+        if core::mem::take(&mut self.used) {
+            self.slots = [Barrier::default(); 64];
+        }
         for at in [GROUP, TRAP] {
-            barriers.slots[at] = Barrier {
+            self.slots[at] = Barrier {
                 valid: true,
                 members: waves,
                 ..Barrier::default()
             };
         }
-        barriers
     }
 
     /// A wave has ended: nobody waits for it any more.
@@ -95,6 +106,7 @@ fn may_signal(m: &Machine<'_>, number: usize) -> bool {
 fn signal(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     let number = number(m, op);
     if may_signal(m, number) {
+        m.barriers.used = true;
         m.barriers.slots[number].signals += 1;
         m.barriers.slots[number].check();
     }
@@ -120,6 +132,7 @@ fn init(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     if (1..TRAP).contains(&number) {
         let members = m.wave.s[M0] >> 16 & 0x7f;
         let completions = m.barriers.slots[number].completions;
+        m.barriers.used = true;
         m.barriers.slots[number] = Barrier {
             valid: true,
             members,

@@ -10,6 +10,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::fuse;
 use super::lower::{self, Ext};
 use super::microop::MicroOp;
 use super::rows::Row;
@@ -35,6 +36,8 @@ pub(crate) struct Page {
     words: Box<[u32; SLOTS]>,
     /// Slots that could be read.
     readable: core::ops::Range<usize>,
+    /// What all micro-ops together need of a wave's registers, as [`MicroOp::need`] has it.
+    pub(crate) need: u32,
     /// Of [`CodeCache::validate`]: the last round in which the page was seen to be what memory holds.
     checked: u64,
 }
@@ -53,6 +56,7 @@ impl Page {
             const_index: BTreeMap::new(),
             words: Box::new([0; SLOTS]),
             readable: 0..0,
+            need: 0,
             checked: 0,
         }
     }
@@ -245,7 +249,10 @@ impl CodeCache {
         let mut micro = lower::lower(arch, level, &inst, pc, page);
         micro.slot = slot as u16;
         micro.len = (inst.len / 4).max(1);
+        (micro.skip, micro.weight) = (micro.len, 1);
+        page.need = most(page.need, micro.need);
         page.ops[slot] = micro;
+        fuse::extend(arch, level, page, slot, &inst);
         Ok(())
     }
 
@@ -267,6 +274,11 @@ impl CodeCache {
         }
         Ok(words)
     }
+}
+
+/// The larger of two needs of registers, for each kind of them.
+pub(crate) fn most(a: u32, b: u32) -> u32 {
+    (a & 0xffff).max(b & 0xffff) | (a >> 16).max(b >> 16) << 16
 }
 
 /// The first three dwords, zero where there are fewer.

@@ -192,6 +192,7 @@ fn is_graphics(op: Op) -> bool {
 
 fn special(op: Op) -> Option<OpFn> {
     Some(match op {
+        Op::ds_nop => nothing,
         Op::ds_permute_b32 => crossbar::permute,
         Op::ds_bpermute_b32 => crossbar::bpermute::<false>,
         Op::ds_bpermute_fi_b32 => crossbar::bpermute::<true>,
@@ -209,6 +210,10 @@ fn special(op: Op) -> Option<OpFn> {
         Op::ds_write_addtid_b32 => write_addtid,
         _ => return None,
     })
+}
+
+fn nothing(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
+    Flow::Next
 }
 
 /// Operand order of compare-and-store: the comparison value comes first up to GFX10.
@@ -363,7 +368,24 @@ impl Machine<'_> {
         offsets: &[u32; 64],
         mask: u64,
     ) {
-        let size = if wide { 8 } else { 4 };
+        if wide {
+            self.lds_atomic_of::<8>(dst, what, data, offsets, mask);
+        } else {
+            self.lds_atomic_of::<4>(dst, what, data, offsets, mask);
+        }
+    }
+
+    /// [`Machine::lds_atomic`] on so many bytes.
+    #[inline(always)]
+    fn lds_atomic_of<const BYTES: usize>(
+        &mut self,
+        dst: u16,
+        what: AtomicOp,
+        data: [u16; 2],
+        offsets: &[u32; 64],
+        mask: u64,
+    ) {
+        let wide = BYTES == 8;
         for lane in Lanes(mask) {
             let a = self.lane_value(data[0], wide, lane);
             let b = if what.two_values() {
@@ -373,16 +395,16 @@ impl Machine<'_> {
             };
             let at = offsets[lane] as usize;
             let mut old = 0u64;
-            if let Some(bytes) = self.lds.get_mut(at..at + size) {
+            if let Some(bytes) = self.lds.get_mut(at..at + BYTES) {
                 let mut value = [0; 8];
-                value[..size].copy_from_slice(bytes);
+                value[..BYTES].copy_from_slice(bytes);
                 old = u64::from_le_bytes(value);
                 let new = if wide {
                     what.apply(old, a, b)
                 } else {
                     u64::from(what.apply(old as u32, a as u32, b as u32))
                 };
-                bytes.copy_from_slice(&new.to_le_bytes()[..size]);
+                bytes.copy_from_slice(&new.to_le_bytes()[..BYTES]);
             }
             if dst != ABSENT {
                 self.set_lane_value(dst, wide, lane, old);
@@ -391,6 +413,7 @@ impl Machine<'_> {
     }
 
     /// One lane of a register or pair.
+    #[inline]
     pub(crate) fn lane_value(&self, src: u16, wide: bool, lane: usize) -> u64 {
         let word = |src: u16| {
             self.wave

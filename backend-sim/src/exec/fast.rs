@@ -98,7 +98,71 @@ unsafe fn collect<const W: usize>(from: *const u32, lanes: usize) -> [[u32; W]; 
     dwords
 }
 
+/// How the addresses of all lanes lie, by group.
+pub(crate) struct Groups {
+    first: [u32; 4],
+    neighbours: [bool; 4],
+    count: usize,
+}
+
 impl Machine<'_> {
+    /// How the LDS addresses in a register lie, if all lanes are active and none of what they read is beyond LDS:
+    /// `reach` bytes, from each lane's address on.
+    #[inline(always)]
+    pub(crate) fn lds_groups<H: Host>(&mut self, register: u16, reach: u32) -> Option<Groups> {
+        if self.wave.exec() != self.wave.lane_mask() {
+            return None;
+        }
+        let row: *const u32 = self.wave.rows.ptr(register);
+        let mut groups = Groups {
+            first: [0; 4],
+            neighbours: [false; 4],
+            count: if self.wave.lanes == 64 { 4 } else { 2 },
+        };
+        for group in 0..groups.count {
+            // SAFETY: the address register's row was checked by the run loop.
+            let addresses = unsafe { load_group(row, group) };
+            let run = run_of::<H>(&addresses, 4);
+            let more = match run {
+                Run::Same => 0,
+                Run::Neighbours => (GROUP as u64 - 1) * 4,
+                Run::Scattered => return None,
+            };
+            if u64::from(addresses[0]) + u64::from(reach) + more > self.lds.len() as u64 {
+                return None;
+            }
+            groups.first[group] = addresses[0];
+            groups.neighbours[group] = run == Run::Neighbours;
+        }
+        Some(groups)
+    }
+
+    /// Reads some dwords a lane from LDS, into registers from `dst` on.
+    ///
+    /// The offset and the bytes of the dwords are within the reach that the groups were made with, the registers are
+    /// the wave's.
+    #[inline(always)]
+    pub(crate) fn lds_read_groups(&mut self, groups: &Groups, dst: u16, words: usize, offset: u32) {
+        let lanes = groups.count * GROUP;
+        let to = self.wave.rows.ptr(dst);
+        let lds = self.lds.as_ptr();
+        for word in 0..words {
+            for group in 0..groups.count {
+                // SAFETY: `lds_groups` found all bytes inside; the run loop checked the destination's rows.
+                unsafe {
+                    let from = lds.add(groups.first[group] as usize + offset as usize + word * 4);
+                    let to = to.add(word * lanes + group * GROUP);
+                    if groups.neighbours[group] {
+                        copy_group(from, to);
+                    } else {
+                        let value = u32::from_le(from.cast::<u32>().read_unaligned());
+                        to.cast::<[u32; GROUP]>().write([value; GROUP]);
+                    }
+                }
+            }
+        }
+    }
+
     /// Reads `W` dwords a lane from LDS at each of `N` offsets.
     #[inline(always)]
     pub(crate) fn lds_load_groups<H: Host, const W: usize, const N: usize>(
@@ -218,6 +282,42 @@ impl Machine<'_> {
         rest
     }
 
+    /// The host address of a global access of all lanes, which are neighbours, `W` dwords each.
+    #[inline(always)]
+    fn global_whole<H: Host, const W: usize>(
+        &mut self,
+        op: &MicroOp,
+        access: Access,
+    ) -> Option<*mut u8> {
+        let lanes = if self.wave.lanes == 64 { 64 } else { 32 };
+        if self.wave.exec() != self.wave.lane_mask() || op.src[0] == ABSENT {
+            return None;
+        }
+        let low: *const u32 = self.wave.rows.ptr(op.src[0] - VGPR);
+        let bytes = (lanes * W * 4) as u32;
+        // SAFETY: the address register's rows were checked by the run loop.
+        let (first, whole) = unsafe {
+            let (first, high) = (*low, low.add(lanes));
+            let last = first.wrapping_add(bytes - W as u32 * 4);
+            let near = first <= u32::MAX - bytes
+                && *low.add(lanes - 1) == last
+                && H::ascending_row(low, lanes, W as u32 * 4);
+            if op.src[1] == ABSENT {
+                let whole = near && H::ascending_row(high, lanes, 0);
+                (u64::from(first) | u64::from(*high) << 32, whole)
+            } else {
+                let base = self.wave.pair(usize::from(op.src[1]));
+                (base.wrapping_add(u64::from(first)), near)
+            }
+        };
+        if !whole {
+            return None;
+        }
+        let va = first.wrapping_add(op.k[0]);
+        self.tlb
+            .host_of(op.slot, self.view, va, u64::from(bytes), access)
+    }
+
     /// The first lane's address and how the others lie, of a group of lanes of a global access.
     #[inline(always)]
     fn global_run<H: Host>(&mut self, op: &MicroOp, group: usize, step: u32) -> (u64, Run) {
@@ -269,6 +369,19 @@ impl Machine<'_> {
         let lanes = self.wave.lanes as usize;
         let to = self.wave.rows.ptr(op.dst - VGPR);
         self.tlb.sync(self.view);
+        if let Some(host) = self.global_whole::<H, W>(op, Access::Read) {
+            // Kernels stream: the next wave tends to want what comes next.
+            H::prefetch(host.wrapping_add(lanes * W * 4), lanes * W * 4);
+            for group in 0..if lanes == 64 { 4 } else { 2 } {
+                // SAFETY: the bytes of all lanes are mapped, readable; the destination's rows were checked by the
+                // run loop.
+                unsafe {
+                    let host = host.add(group * GROUP * W * 4);
+                    load_neighbours::<H, W>(host, to.add(group * GROUP), lanes);
+                }
+            }
+            return 0;
+        }
         let mut span = Span::EMPTY;
         let mut rest = exec;
         for group in 0..lanes / GROUP {
@@ -289,15 +402,8 @@ impl Machine<'_> {
             // loop.
             unsafe {
                 let to = to.add(group * GROUP);
-                if run == Run::Neighbours && W == 1 {
-                    H::copy_64(host, to.cast());
-                } else if run == Run::Neighbours {
-                    let mut dwords = [[0u32; W]; GROUP];
-                    for part in 0..W {
-                        let to = dwords.as_mut_ptr().cast::<u8>().add(part * 64);
-                        H::copy_64(host.add(part * 64), to);
-                    }
-                    spread(&dwords, to, lanes);
+                if run == Run::Neighbours {
+                    load_neighbours::<H, W>(host, to, lanes);
                 } else {
                     for word in 0..W {
                         let value = raw::load_u32(host.add(word * 4));
@@ -320,6 +426,16 @@ impl Machine<'_> {
         let lanes = self.wave.lanes as usize;
         let from: *const u32 = self.wave.rows.ptr(op.src[2] - VGPR);
         self.tlb.sync(self.view);
+        if let Some(host) = self.global_whole::<H, W>(op, Access::Write) {
+            for group in 0..if lanes == 64 { 4 } else { 2 } {
+                // SAFETY: the bytes of all lanes are mapped, writable; the data's rows were checked by the run loop.
+                unsafe {
+                    let host = host.add(group * GROUP * W * 4);
+                    store_neighbours::<H, W>(from.add(group * GROUP), host, lanes);
+                }
+            }
+            return 0;
+        }
         let mut span = Span::EMPTY;
         let mut rest = exec;
         for group in 0..lanes / GROUP {
@@ -333,21 +449,51 @@ impl Machine<'_> {
             }
             let host = span.host_address(first);
             // SAFETY: the span covers the bytes, writable; the data's rows were checked by the run loop.
-            unsafe {
-                let from = from.add(group * GROUP);
-                if W == 1 {
-                    H::copy_64(from.cast(), host);
-                } else {
-                    let dwords = collect::<W>(from, lanes);
-                    for part in 0..W {
-                        let from = dwords.as_ptr().cast::<u8>().add(part * 64);
-                        H::copy_64(from, host.add(part * 64));
-                    }
-                }
-            }
+            unsafe { store_neighbours::<H, W>(from.add(group * GROUP), host, lanes) };
             rest &= !lanes_of(group);
         }
         rest
+    }
+}
+
+/// `W` dwords each for sixteen lanes, from simulated memory.
+///
+/// # Safety
+/// The bytes are mapped, readable; `to` has `W` rows of `lanes` lanes, writable from it on for sixteen lanes.
+#[inline(always)]
+unsafe fn load_neighbours<H: Host, const W: usize>(host: *const u8, to: *mut u32, lanes: usize) {
+    // SAFETY: the caller's word.
+    unsafe {
+        if W == 1 {
+            H::copy_64(host, to.cast());
+            return;
+        }
+        let mut dwords = [[0u32; W]; GROUP];
+        for part in 0..W {
+            let to = dwords.as_mut_ptr().cast::<u8>().add(part * 64);
+            H::copy_64(host.add(part * 64), to);
+        }
+        spread(&dwords, to, lanes);
+    }
+}
+
+/// The reverse of [`load_neighbours`].
+///
+/// # Safety
+/// The bytes are mapped, writable; `from` has `W` rows of `lanes` lanes, readable from it on for sixteen lanes.
+#[inline(always)]
+unsafe fn store_neighbours<H: Host, const W: usize>(from: *const u32, host: *mut u8, lanes: usize) {
+    // SAFETY: the caller's word.
+    unsafe {
+        if W == 1 {
+            H::copy_64(from.cast(), host);
+            return;
+        }
+        let dwords = collect::<W>(from, lanes);
+        for part in 0..W {
+            let from = dwords.as_ptr().cast::<u8>().add(part * 64);
+            H::copy_64(from, host.add(part * 64));
+        }
     }
 }
 

@@ -74,6 +74,12 @@ pub enum FaultKind {
         /// How many the wave has.
         allocated: u32,
     },
+    /// A floating-point exception that MODE lets trap. The instruction was completed.
+    Arithmetic {
+        /// Which: bit 0 invalid operation, 1 subnormal source, 2 division by zero, 3 overflow, 4 underflow, 5 inexact
+        /// result, 6 integer division by zero.
+        flags: u32,
+    },
     /// A jump to an address that is no multiple of four.
     MisalignedPc {
         /// Where to.
@@ -135,6 +141,16 @@ impl fmt::Display for Fault {
                     f,
                     "register {file}{number}, but the wave was given {allocated}"
                 )
+            }
+            FaultKind::Arithmetic { flags } => {
+                f.write_str("floating-point exception:")?;
+                let named = super::exceptions::NAMES.iter().enumerate();
+                let mut separator = " ";
+                for (_, name) in named.filter(|(bit, _)| flags >> bit & 1 != 0) {
+                    write!(f, "{separator}{name}")?;
+                    separator = ", ";
+                }
+                Ok(())
             }
             FaultKind::MisalignedPc { target } => write!(f, "jump to misaligned {target:#x}"),
             FaultKind::Halted => f.write_str("halted"),

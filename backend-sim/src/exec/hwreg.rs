@@ -25,6 +25,9 @@ const TMA_LO: u32 = 18;
 const TMA_HI: u32 = 19;
 /// On gfx12, where TBA_HI was.
 const EXCP_FLAG_PRIV: u32 = 17;
+/// Likewise where TMA_LO and TMA_HI were: floating-point exceptions that were met, and those that trap.
+const EXCP_FLAG_USER: u32 = 18;
+const TRAP_CTRL: u32 = 19;
 /// FLAT_SCR_LO on GFX10 and GFX11; XCC_ID on gfx940.
 const FLAT_SCR_LO: u32 = 20;
 const FLAT_SCR_HI: u32 = 21;
@@ -104,6 +107,8 @@ fn read(m: &Machine<'_>, id: u32) -> u32 {
         TMA_LO if old => (m.shared.trap_handler_memory() >> 8) as u32,
         TMA_HI if old => (m.shared.trap_handler_memory() >> 40) as u32,
         EXCP_FLAG_PRIV if gfx12 => m.wave.trap_status,
+        EXCP_FLAG_USER if gfx12 => m.wave.excp_flag_user,
+        TRAP_CTRL if gfx12 => m.wave.trap_ctrl,
         FLAT_SCR_LO if gfx9 && m.arch().is_gfx942_plus() => u32::from(m.place.xcc & 15),
         FLAT_SCR_LO if !gfx9 => m.wave.s[FLAT_SCRATCH],
         FLAT_SCR_HI if !gfx9 => m.wave.s[FLAT_SCRATCH + 1],
@@ -162,6 +167,8 @@ fn write(m: &mut Machine<'_>, op: &MicroOp, value: u32) {
         }
         TRAPSTS if !gfx12 => m.wave.trap_status = merge(m.wave.trap_status),
         EXCP_FLAG_PRIV if gfx12 => m.wave.trap_status = merge(m.wave.trap_status),
+        EXCP_FLAG_USER if gfx12 => m.wave.excp_flag_user = merge(m.wave.excp_flag_user),
+        TRAP_CTRL if gfx12 => m.wave.trap_ctrl = merge(m.wave.trap_ctrl),
         STATUS if !gfx12 && m.wave.privileged => {
             let status = merge(status(m));
             m.set_scc(status & 1 != 0);
@@ -180,16 +187,25 @@ fn write(m: &mut Machine<'_>, op: &MicroOp, value: u32) {
     }
 }
 
+/// Where floating-point exceptions trap from now on, the slow loop takes over: it alone looks for them.
+fn written(m: &Machine<'_>) -> Flow {
+    if m.wave.exceptions_enabled() != 0 {
+        Flow::Indexed
+    } else {
+        Flow::Next
+    }
+}
+
 pub(crate) fn setreg(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     let value = m.s32(op, 0);
     write(m, op, value);
-    Flow::Next
+    written(m)
 }
 
 /// The value is the literal, which lowering puts in `k[0]`.
 pub(crate) fn setreg_imm(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     write(m, op, op.k[0] as u32);
-    Flow::Next
+    written(m)
 }
 
 /// FLAT_SCRATCH: the address of the wave's private memory.

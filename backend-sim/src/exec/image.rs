@@ -2,21 +2,21 @@
 //!
 //! Coordinates are integers, formats those of buffers ([`super::format`]). What lies outside of the image, or in a mip
 //! level other than the first, reads as zero and is not written. Tiled layouts, multisampled images and formats that
-//! buffers do not have are refused by name when they are met, as are the descriptors of gfx12.
+//! buffers do not have are refused by name when they are met.
 //!
-//! | bits of the descriptor | gfx9 | gfx10, gfx11 |
-//! |---|---|---|
-//! | 39-0 | base address, in units of 256 bytes | the same |
-//! | 60-52 | data format (6 bits), above it the number format (4) | format: 9 bits, 8 on gfx11 |
-//! | width - 1 | 77-64 | 75-62 |
-//! | 91-78 | height - 1 | the same |
-//! | 107-96 | what each of X, Y, Z and W reads | the same |
-//! | 115-108 | first and last mip level | the same |
-//! | 120-116 | layout: zero is linear | the same |
-//! | 127-124 | type | the same |
-//! | 140-128 | depth - 1, or the last slice | the same, or (141-128) the pitch - 1 of 1D and 2D images |
-//! | pitch - 1 | 156-141 | as said; other images' rows fill multiples of 256 bytes |
-//! | first slice | 172-160 | 156-144 |
+//! | field of the descriptor | gfx9 | gfx10, gfx11 | gfx12 |
+//! |---|---|---|---|
+//! | base address, in units of 256 bytes | 39-0 | the same | the same |
+//! | format | 61-52: data format (6 bits), above it the number format (4) | 60-52, 59-52 on gfx11 | 56-49 |
+//! | width - 1 | 77-64 | 75-62 | 77-62 |
+//! | height - 1 | 91-78 | the same | 93-78 |
+//! | what each of X, Y, Z and W reads | 107-96 | the same | the same |
+//! | first and last mip level | 111-108, 115-112 | the same | 61-57, 115-111 |
+//! | layout: zero is linear | 120-116 | the same | the same |
+//! | type | 127-124 | the same | the same |
+//! | depth - 1, or the last slice | 140-128 | the same | 141-128 |
+//! | pitch - 1 | 156-141 | 141-128 of 1D and 2D images; other images' rows fill multiples of 256 bytes | 143-128 of them |
+//! | first slice | 172-160 | 156-144 | 157-144 |
 
 use super::access::{Addresses, Lanes};
 use super::code::Page;
@@ -66,10 +66,7 @@ fn operation(op: Op) -> Option<super::atomic::AtomicOp> {
 /// The destination or source 2 is the data, `dst2` the descriptor; source 0 the first address register. `k[0]`: the other
 /// address registers, 16 bits each, if they are named one by one. `k[1]`: the mask of components and flags. `k[2]`: the
 /// atomic operation.
-pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
-    if cx.arch.is_gfx12_plus() {
-        return Err("a descriptor of gfx12");
-    }
+pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
     let (image, mut micro) = (&inst.mods.image, MicroOp::undecoded(0));
     if image.r128 {
         return Err("a descriptor of 128 bits");
@@ -124,6 +121,7 @@ pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
     let stores = inst.op.row().has(Field::Data);
     if operation(inst.op).is_some() {
         micro.src[2] = data;
+        // GLC, and on gfx12 the same bit of the temporal hint.
         if inst.mods.cache.glc() {
             micro.dst = data;
         }
@@ -155,9 +153,65 @@ struct Image {
     selects: [u32; 4],
 }
 
+/// Fields whose place depends on the generation, as they are stored.
+struct Fields {
+    /// The code of a buffer's format, if it can be one.
+    format: Option<u8>,
+    width: u32,
+    height: u32,
+    depth: u32,
+    /// `None` where rows follow from the width.
+    pitch: Option<u32>,
+    first_slice: u32,
+    levels: [u32; 2],
+}
+
+impl Fields {
+    fn of(arch: Arch, w: &[u32; 8]) -> Fields {
+        // 1D and 2D: what is the depth of others is a pitch.
+        let plain = matches!(w[3] >> 28, 8 | 9);
+        let levels = [w[3] >> 12 & 15, w[3] >> 16 & 15];
+        if arch.is_gfx9() {
+            let (data, number) = (w[1] >> 20 & 63, w[1] >> 26 & 15);
+            return Fields {
+                format: (data < 15 && number < 8).then_some((data | number << 4) as u8),
+                width: w[2] & 0x3fff,
+                height: w[2] >> 14 & 0x3fff,
+                depth: w[4] & 0x1fff,
+                pitch: Some(w[4] >> 13 & 0xffff),
+                first_slice: w[5] & 0x1fff,
+                levels,
+            };
+        }
+        if arch.is_gfx12_plus() {
+            return Fields {
+                format: Some((w[1] >> 17) as u8).filter(|code| *code < 64),
+                width: w[1] >> 30 | (w[2] & 0x3fff) << 2,
+                height: w[2] >> 14 & 0xffff,
+                depth: w[4] & 0x3fff,
+                pitch: plain.then_some(w[4] & 0xffff),
+                first_slice: w[4] >> 16 & 0x3fff,
+                levels: [w[1] >> 25 & 31, w[3] >> 15 & 31],
+            };
+        }
+        let (code, codes) = match arch.is_gfx11_plus() {
+            true => (w[1] >> 20 & 0xff, 64),
+            false => (w[1] >> 20 & 0x1ff, 128),
+        };
+        Fields {
+            format: (code < codes).then_some(code as u8),
+            width: w[1] >> 30 | (w[2] & 0xfff) << 2,
+            height: w[2] >> 14 & 0x3fff,
+            depth: w[4] & 0x1fff,
+            pitch: plain.then_some(w[4] & 0x3fff),
+            first_slice: w[4] >> 16 & 0x1fff,
+            levels,
+        }
+    }
+}
+
 impl Image {
     fn new(arch: Arch, w: [u32; 8]) -> Result<Image, &'static str> {
-        let gfx9 = arch.is_gfx9();
         let shape = |dimensions, array| Shape { dimensions, array };
         let kind = w[3] >> 28;
         let shape = match kind {
@@ -172,55 +226,36 @@ impl Image {
         if w[3] >> 20 & 31 != 0 {
             return Err("a tiled image");
         }
-        let code = if gfx9 {
-            let (data, number) = (w[1] >> 20 & 63, w[1] >> 26 & 15);
-            (data < 15 && number < 8).then_some((data | number << 4) as u8)
-        } else if arch.is_gfx11_plus() {
-            Some((w[1] >> 20 & 0xff) as u8).filter(|code| *code < 64)
-        } else {
-            u8::try_from(w[1] >> 20 & 0x1ff)
-                .ok()
-                .filter(|code| *code < 128)
-        };
-        let format = code.and_then(|code| buffer_format(arch, code));
-        let format = format
+        let fields = Fields::of(arch, &w);
+        let format = fields
+            .format
+            .and_then(|code| buffer_format(arch, code))
             .filter(|(data, _)| !matches!(data, DataFormat::Reserved15))
             .ok_or("this format of an image")?;
-        let width = if gfx9 {
-            w[2] & 0x3fff
-        } else {
-            w[1] >> 30 | (w[2] & 0xfff) << 2
-        };
-        let depth = w[4] & 0x1fff;
         let bytes = format.0.bytes().max(1) as u64;
-        let own_pitch = if gfx9 {
-            Some(w[4] >> 13 & 0xffff)
-        } else {
-            matches!(kind, 8 | 9).then_some(w[4] & 0x3fff)
-        };
-        let pitch = match own_pitch {
+        let pitch = match fields.pitch {
             Some(pitch) => u64::from(pitch) + 1,
-            None => ((u64::from(width) + 1) * bytes).next_multiple_of(256) / bytes,
+            None => ((u64::from(fields.width) + 1) * bytes).next_multiple_of(256) / bytes,
         };
-        let first_slice = if gfx9 { w[5] } else { w[4] >> 16 } & 0x1fff;
         let slices = match (shape.array, shape.dimensions) {
-            (true, _) => (depth + 1).saturating_sub(first_slice),
-            (false, 3) => depth + 1,
+            (true, _) => (fields.depth + 1).saturating_sub(fields.first_slice),
+            (false, 3) => fields.depth + 1,
             _ => 1,
         };
+        let [first_level, last_level] = fields.levels;
         Ok(Image {
             base: (u64::from(w[0]) | u64::from(w[1] & 0xff) << 32) << 8,
             size: [
-                width + 1,
+                fields.width + 1,
                 if shape.dimensions > 1 {
-                    (w[2] >> 14 & 0x3fff) + 1
+                    fields.height + 1
                 } else {
                     1
                 },
                 slices,
             ],
-            first_slice: if shape.array { first_slice } else { 0 },
-            levels: (w[3] >> 16 & 15).saturating_sub(w[3] >> 12 & 15) + 1,
+            first_slice: if shape.array { fields.first_slice } else { 0 },
+            levels: last_level.saturating_sub(first_level) + 1,
             pitch,
             shape,
             format,

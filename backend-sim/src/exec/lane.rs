@@ -3,11 +3,11 @@
 
 use super::access::Lanes;
 use super::code::Page;
-use super::lower::{Cx, Lowered, constant, destination, operands, source};
+use super::lower::{Cx, Ext, Lowered, constant, destination, lower_vector, operands, source};
 use super::machine::Machine;
 use super::microop::{ABSENT, CONST, Flow, MicroOp, OpFn, VGPR};
 use super::scalars::M0;
-use crate::isa::{Dir, Format, Inst, Mods, Op, Type};
+use crate::isa::{Dir, Format, Inst, Mods, Op, Operand, Type};
 
 fn function(op: Op) -> Option<OpFn> {
     Some(match op {
@@ -43,7 +43,12 @@ fn moves(op: Op) -> bool {
 }
 
 /// Lowers the instructions of this file; `None` for all others.
-pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Option<Lowered> {
+pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Option<Lowered> {
+    if let Some(relative) = Relative::of(inst.op)
+        && (inst.mods.dpp.is_some() || inst.mods.sdwa.is_some())
+    {
+        return Some(relative_modified(cx, inst, relative));
+    }
     let run = match function(inst.op) {
         Some(run) => run,
         None if moves(inst.op) => move_row,
@@ -62,7 +67,7 @@ fn plain(inst: &Inst, run: OpFn) -> Lowered {
         op_sel_hi: 0,
         ..inst.mods
     };
-    if !moves(inst.op) && packed != Mods::default() {
+    if !moves(inst.op) && inst.op != Op::v_nop && packed != Mods::default() {
         return Err("a modifier of this instruction");
     }
     let mut next = 0;
@@ -311,58 +316,140 @@ fn permlane64(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     Flow::Next
 }
 
-/// Moves with a register number relative to M0.
-fn relative_move(m: &mut Machine<'_>, op: &MicroOp, page: &Page, (from, to): (u32, u32)) -> Flow {
-    let exec = m.wave.exec();
+/// Which register numbers of a move M0 is added to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+enum Relative {
+    Destination,
+    Source,
+    Both,
+    /// Each has ten bits of its own.
+    Each,
+}
+
+impl Relative {
+    fn of(op: Op) -> Option<Relative> {
+        Some(match op {
+            Op::v_movreld_b32 => Relative::Destination,
+            Op::v_movrels_b32 => Relative::Source,
+            Op::v_movrelsd_b32 => Relative::Both,
+            Op::v_movrelsd_2_b32 => Relative::Each,
+            _ => return None,
+        })
+    }
+
+    /// What is added to the numbers of the source and of the destination.
+    fn offsets(self, m0: u32) -> (u32, u32) {
+        let all = m0 & 0xffff;
+        match self {
+            Relative::Destination => (0, all),
+            Relative::Source => (all, 0),
+            Relative::Both => (all, all),
+            Relative::Each => (m0 & 0x3ff, m0 >> 16 & 0x3ff),
+        }
+    }
+}
+
+/// The vector register `by` above `register`, if the wave has it. Others than vector registers stay what they are.
+fn above(
+    m: &mut Machine<'_>,
+    op: &MicroOp,
+    page: &Page,
+    register: u16,
+    by: u32,
+) -> Result<u16, Flow> {
+    if register < VGPR || register == CONST || by == 0 {
+        return Ok(register);
+    }
+    let number = u32::from(register - VGPR) + by;
     let allocated = u32::from(m.wave.rows.vgprs());
-    let mut values = row(m, op, 0);
-    if from != 0 && op.src[0] >= VGPR && op.src[0] != CONST {
-        let number = u32::from(op.src[0] - VGPR) + from;
-        let Some(row) = u16::try_from(number)
-            .ok()
-            .filter(|_| number < allocated)
-            .and_then(|number| m.wave.rows.row(number))
-        else {
-            let kind = super::fault::FaultKind::Register {
-                file: 'v',
-                number,
-                allocated,
-            };
-            return m.fault(op, page, kind);
-        };
-        values[..row.len()].copy_from_slice(row);
+    if number < allocated {
+        return Ok(VGPR + number as u16);
     }
-    let number = u32::from(op.dst - VGPR) + to;
-    if number >= allocated {
-        let kind = super::fault::FaultKind::Register {
-            file: 'v',
-            number,
-            allocated,
-        };
-        return m.fault(op, page, kind);
+    let kind = super::fault::FaultKind::Register {
+        file: 'v',
+        number,
+        allocated,
+    };
+    Err(m.fault(op, page, kind))
+}
+
+/// Moves with a register number relative to M0.
+fn relative_move(m: &mut Machine<'_>, op: &MicroOp, page: &Page, relative: Relative) -> Flow {
+    let (from, to) = relative.offsets(m.wave.s[M0]);
+    let mut moved = *op;
+    match (
+        above(m, op, page, op.src[0], from),
+        above(m, op, page, op.dst, to),
+    ) {
+        (Ok(src), Ok(dst)) => (moved.src[0], moved.dst) = (src, dst),
+        (Err(flow), _) | (_, Err(flow)) => return flow,
     }
-    write(m, VGPR + number as u16, &values, exec);
-    Flow::Next
+    move_row(m, &moved, page)
 }
 
 fn movreld(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    let by = m.wave.s[M0];
-    relative_move(m, op, page, (0, by & 0xffff))
+    relative_move(m, op, page, Relative::Destination)
 }
 
 fn movrels(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    let by = m.wave.s[M0];
-    relative_move(m, op, page, (by & 0xffff, 0))
+    relative_move(m, op, page, Relative::Source)
 }
 
 fn movrelsd(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    let by = m.wave.s[M0] & 0xffff;
-    relative_move(m, op, page, (by, by))
+    relative_move(m, op, page, Relative::Both)
 }
 
 fn movrelsd_2(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-    let by = m.wave.s[M0];
-    relative_move(m, op, page, (by & 0x3ff, by >> 16 & 0x3ff))
+    relative_move(m, op, page, Relative::Each)
+}
+
+/// With DPP or SDWA, a relative move is the move between the registers that M0 says, with the same modifiers.
+fn relative_modified(cx: &mut Cx<'_>, inst: &Inst, relative: Relative) -> Lowered {
+    let mut operands = [Operand::None; 8];
+    operands[..2].copy_from_slice(&inst.operands[..2]);
+    let inner = lower_vector(
+        cx,
+        &Inst {
+            op: Op::v_mov_b32,
+            operands,
+            ..*inst
+        },
+    )?;
+    let mut outer = inner;
+    outer.ext = cx.add(Ext::Computed(alloc::boxed::Box::new(inner)));
+    outer.run = match relative {
+        Relative::Destination => run_relative::<{ Relative::Destination as u8 }>,
+        Relative::Source => run_relative::<{ Relative::Source as u8 }>,
+        Relative::Both => run_relative::<{ Relative::Both as u8 }>,
+        Relative::Each => run_relative::<{ Relative::Each as u8 }>,
+    };
+    Ok(outer)
+}
+
+fn run_relative<const RELATIVE: u8>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    const KINDS: [Relative; 4] = [
+        Relative::Destination,
+        Relative::Source,
+        Relative::Both,
+        Relative::Each,
+    ];
+    let Some(Ext::Computed(inner)) = page.ext.get(op.ext as usize) else {
+        return m.unsupported(op, page, "?", "this move");
+    };
+    let (from, to) = KINDS[usize::from(RELATIVE & 3)].offsets(m.wave.s[M0]);
+    let mut inner = **inner;
+    (inner.slot, inner.len) = (op.slot, op.len);
+    match (
+        above(m, op, page, op.src[0], from),
+        above(m, op, page, op.dst, to),
+    ) {
+        (Ok(src), Ok(dst)) => (inner.src[0], inner.dst) = (src, dst),
+        (Err(flow), _) | (_, Err(flow)) => return flow,
+    }
+    // SAFETY: the code cache has no level that the host has not; the move reads and writes one row each, and both
+    // registers are the wave's: the run loop checked those of the instruction, `above` those that M0 leads to.
+    unsafe { (inner.run)(m, &inner, page) }
 }
 
 /// The low result is a dword of source 0, the high one a dword of source 1: op_sel says which of

@@ -22,7 +22,7 @@ pub(crate) enum Flow {
     Again,
     /// The slot is not decoded yet.
     Decode,
-    /// Vector register indexing was switched on: go on with the next instruction, the slow way.
+    /// Vector register indexing was switched on, or exceptions that trap: go on with the next instruction, the slow way.
     Indexed,
     /// Code may have changed: compare what is cached with memory, then go on.
     Refresh,
@@ -54,6 +54,11 @@ pub(crate) struct MicroOp {
     pub(crate) src: [u16; 3],
     pub(crate) dst: u16,
     pub(crate) dst2: u16,
+    /// Dwords to what follows where nothing looks at single instructions: `len`, and that of the
+    /// instructions behind it that this micro-op stands for as well.
+    pub(crate) skip: u8,
+    /// Instructions that it stands for there.
+    pub(crate) weight: u8,
     /// Highest vector register used, plus one; in the high half the same of accumulation
     /// registers. Compared with what the wave has before anything is touched.
     pub(crate) need: u32,
@@ -82,6 +87,8 @@ impl MicroOp {
             slot,
             len: 0,
             flags: 0,
+            skip: 0,
+            weight: 0,
         }
     }
 }

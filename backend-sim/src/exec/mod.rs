@@ -5,7 +5,7 @@
 //!
 //! - [`CodeCache`] (`code`): pages of code, decoded lazily, an instruction at a time;
 //! - `lower`: from a decoded instruction to a micro-op: a function and its operands in a cache line;
-//! - `run`: the loop over micro-ops;
+//! - `run`: the loop over micro-ops; `trap`: where a wave goes that cannot go on, or has met one of `exceptions`;
 //! - `salu`, `smem`: scalar instructions;
 //! - `vector`, with `modifiers`, `dpp`, `lane`, `matrix`, `scaled` and the handlers of [`valu`]: vector instructions;
 //! - `flat`, `ds`, `buffer`, on top of `fast`, `access` and `tlb`: memory instructions.
@@ -25,10 +25,12 @@ mod descriptor;
 mod dpp;
 mod ds;
 mod dual;
+mod exceptions;
 mod fast;
 mod fault;
 mod flat;
 mod format;
+mod fuse;
 mod gds;
 mod hwreg;
 mod image;

@@ -4,7 +4,9 @@ use alloc::boxed::Box;
 
 use super::code::{CodeCache, FetchError, SLOTS};
 use super::context::Context;
+use super::exceptions;
 use super::fault::{Fault, FaultKind};
+use super::fuse;
 use super::machine::{Machine, slot_in};
 use super::microop::{Flow, MicroOp, VGPR};
 use super::scalars::{M0, PRIVATE_BASE, PRIVATE_LIMIT, SHARED_BASE, SHARED_LIMIT};
@@ -49,6 +51,7 @@ pub enum Exit {
 ///
 /// The budget is looked at where control flow turns, so that straight code may go a little beyond it,
 /// and a wave that spins never keeps the worker.
+#[inline]
 pub fn run(wave: &mut Wave, cx: &mut Context<'_>, budget: u64) -> Exit {
     if wave.ended {
         return Exit::Ended;
@@ -86,6 +89,11 @@ pub fn run(wave: &mut Wave, cx: &mut Context<'_>, budget: u64) -> Exit {
                     return Exit::Trapped(fault);
                 }
             }
+            Exit::Fault(fault) => {
+                // An arithmetic exception left it behind the instruction.
+                machine.wave.pc = fault.pc;
+                return Exit::Fault(fault);
+            }
             exit => return exit,
         }
     }
@@ -97,8 +105,8 @@ fn until_exit(
     budget: u64,
     tracer: Option<&mut Tracer<'_>>,
 ) -> Exit {
-    if tracer.is_none() && !needs_care(machine.wave) {
-        // Vector register indexing is rare; the loop that knows it takes over.
+    if tracer.is_none() && budget > 1 && !needs_care(machine.wave) {
+        // Vector register indexing and the like are rare; the loop that knows them takes over.
         if let Ok(exit) = steps::<false>(machine, code, budget, None) {
             return exit;
         }
@@ -108,7 +116,7 @@ fn until_exit(
 
 /// Whether only the slow loop knows what vector instructions do now.
 fn needs_care(wave: &Wave) -> bool {
-    wave.gpr_index.is_some() || wave.skips_vectors
+    wave.gpr_index.is_some() || wave.skips_vectors || wave.exceptions_enabled() != 0
 }
 
 /// Executes one instruction.
@@ -116,17 +124,18 @@ pub fn step(wave: &mut Wave, cx: &mut Context<'_>) -> Exit {
     run(wave, cx, 0)
 }
 
-/// Vector register indexing was switched on.
-struct Indexed;
+/// What follows is for the slow loop: vector register indexing was switched on, or a register is not there.
+struct Slow;
 
-/// The loop. `SLOW` is the one that traces and that knows vector register indexing.
+/// The loop. `SLOW` is the one that executes every instruction by itself: it traces, makes single steps, and knows
+/// vector register indexing.
 fn steps<const SLOW: bool>(
     m: &mut Machine<'_>,
     code: &mut CodeCache,
     budget: u64,
     mut tracer: Option<&mut Tracer<'_>>,
-) -> Result<Exit, Indexed> {
-    let single = budget <= 1;
+) -> Result<Exit, Slow> {
+    let single = SLOW && budget <= 1;
     let start = m.wave.retired;
     let mut pc = m.wave.pc;
     let mut count = 0u64;
@@ -144,6 +153,8 @@ fn steps<const SLOW: bool>(
             break fetch_fault(m, pc, FetchError::Unmapped { va: pc });
         };
         let ops = &page.ops[..SLOTS];
+        // Most often the wave has all registers that any instruction of the page names.
+        let roomy = !SLOW && has(limits, page.need);
         loop {
             let Some(op) = ops.get(slot) else {
                 // Straight on into the next page.
@@ -153,12 +164,27 @@ fn steps<const SLOW: bool>(
                 }
                 continue 'pages;
             };
-            if limits.wrapping_sub(op.need) & 0x8000_8000 != 0x8000_8000 {
-                let va = page.va + slot as u64 * 4;
-                pc = va;
-                break 'pages register_fault(m.wave, va, op.need);
+            let alone;
+            let op = if SLOW {
+                alone = fuse::first_of(page, op);
+                &alone
+            } else {
+                op
+            };
+            if !roomy && !has(limits, op.need) {
+                pc = page.va + slot as u64 * 4;
+                if !SLOW {
+                    m.wave.pc = pc;
+                    m.wave.retired = start + count;
+                    return Err(Slow);
+                }
+                break 'pages register_fault(m.wave, pc, op.need);
             }
-            count += 1;
+            let raised = if SLOW && op.len > 0 && m.wave.exceptions_trap() {
+                exceptions::raised(m, op, page)
+            } else {
+                0
+            };
             let flow = if SLOW && m.wave.skips_vectors && is_vector(page, op) {
                 Flow::Next
             } else if SLOW && m.wave.gpr_index.is_some() && op.handler.is_some() {
@@ -172,7 +198,7 @@ fn steps<const SLOW: bool>(
                 }
             } else {
                 // SAFETY: the code cache has no level that the host has not; the registers that the micro-op
-                // needs were compared with those of the wave above.
+                // needs were compared with those of the wave above, or those of the whole page.
                 unsafe { (op.run)(m, op, page) }
             };
             if SLOW
@@ -181,28 +207,46 @@ fn steps<const SLOW: bool>(
             {
                 trace::report(tracer, m.wave, op, page);
             }
+            if SLOW && raised != 0 && flow == Flow::Next {
+                m.wave.raise(raised);
+                let flags = raised & m.wave.exceptions_enabled();
+                if flags != 0 {
+                    // The instruction is done: the wave goes on behind it.
+                    let at = page.va + slot as u64 * 4;
+                    pc = at + u64::from(op.len) * 4;
+                    count += 1;
+                    break 'pages fault(m.wave, at, FaultKind::Arithmetic { flags });
+                }
+            }
             if flow == Flow::Next {
-                slot += usize::from(op.len);
+                if SLOW {
+                    slot += usize::from(op.len);
+                    count += 1;
+                } else {
+                    slot += usize::from(op.skip);
+                    count += u64::from(op.weight);
+                }
                 if single {
                     pc = page.va + slot as u64 * 4;
                     break 'pages Exit::Budget;
                 }
                 continue;
             }
-            // Keeps the usual way out of the jump table.
-            core::hint::cold_path();
-            match flow {
-                Flow::Next => {}
-                Flow::Jump => {
-                    pc = m.target;
-                    if count >= budget {
-                        break 'pages Exit::Budget;
-                    }
-                    match slot_in(page, pc) {
-                        Some(there) if pc.is_multiple_of(4) => slot = there,
-                        _ => continue 'pages,
-                    }
+            count += 1;
+            if flow == Flow::Jump {
+                pc = m.target;
+                if count >= budget {
+                    break 'pages Exit::Budget;
                 }
+                match slot_in(page, pc) {
+                    Some(there) if pc.is_multiple_of(4) => slot = there,
+                    _ => continue 'pages,
+                }
+                continue;
+            }
+            // Keeps the usual ways out of the jump table.
+            match core::hint::black_box(flow) {
+                Flow::Next | Flow::Jump => {}
                 Flow::End => {
                     pc = page.va + slot as u64 * 4;
                     m.wave.ended = true;
@@ -242,7 +286,7 @@ fn steps<const SLOW: bool>(
                     if !SLOW {
                         m.wave.pc = pc;
                         m.wave.retired = start + count;
-                        return Err(Indexed);
+                        return Err(Slow);
                     }
                     continue 'pages;
                 }
@@ -260,6 +304,12 @@ fn steps<const SLOW: bool>(
     m.wave.pc = pc;
     m.wave.retired = start + count;
     Ok(exit)
+}
+
+/// Whether a wave of these limits, each half with its top bit set, has the registers that are needed.
+#[inline(always)]
+fn has(limits: u32, need: u32) -> bool {
+    limits.wrapping_sub(need) & 0x8000_8000 == 0x8000_8000
 }
 
 /// A vector instruction's micro-op with M0's index added to the operands that are relative; or the

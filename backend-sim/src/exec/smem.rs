@@ -157,10 +157,13 @@ pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
     micro.run = match shape.kind {
         Kind::Load { sext } => {
             micro.flags |= u8::from(sext) << 7;
-            if shape.base == Base::Buffer {
-                buffer_load
-            } else {
-                load
+            match (shape.base, shape.bytes) {
+                (Base::Buffer, _) => buffer_load,
+                (Base::Global, 4) if fits(&micro, 1) => load_words::<1>,
+                (Base::Global, 8) if fits(&micro, 2) => load_words::<2>,
+                (Base::Global, 16) if fits(&micro, 4) => load_words::<4>,
+                (Base::Global, 32) if fits(&micro, 8) => load_words::<8>,
+                _ => load,
             }
         }
         Kind::Store if micro.src[2] >= 128 => return Err("data that is no register"),
@@ -207,6 +210,29 @@ fn place(m: &Machine<'_>, op: &MicroOp) -> (u64, u64) {
         buffer.base.wrapping_add(offset),
         size.saturating_sub(offset),
     )
+}
+
+/// Whether a load's destination is so many entries of the scalar file.
+fn fits(micro: &MicroOp, words: u16) -> bool {
+    micro.dst <= 128 - words
+}
+
+/// Loads of so many dwords from a 64-bit address, the usual ones.
+fn load_words<const W: usize>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let base = m.wave.pair(usize::from(op.src[0]));
+    let at = base.wrapping_add(offset(m, op)) & !3;
+    m.tlb.sync(m.view);
+    let bytes = W as u64 * 4;
+    let host = m.tlb.host_of(op.slot, m.view, at, bytes, Access::Read);
+    let dst = usize::from(op.dst);
+    let (Some(host), Some(to)) = (host, m.wave.s.get_mut(dst..dst + W)) else {
+        return load_at(m, op, page, at);
+    };
+    for (word, to) in to.iter_mut().enumerate() {
+        // SAFETY: the span covers the bytes, readable.
+        *to = unsafe { raw::load_u32(host.add(word * 4)) };
+    }
+    Flow::Next
 }
 
 fn load(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {

@@ -3,11 +3,14 @@
 use crate::mem::{Access, MemoryView, Span};
 
 const ENTRIES: usize = 8;
+const HINTS: usize = 64;
 
 /// Spans of the address map that were used last, dropped whenever a mapping goes away.
 pub(crate) struct Tlb {
     spans: [Option<Span>; ENTRIES],
     last: usize,
+    /// The entry that instructions used last, by the low bits of their places in their pages.
+    hints: [u8; HINTS],
     victim: usize,
     generation: u64,
 }
@@ -17,6 +20,7 @@ impl Tlb {
         Tlb {
             spans: [const { None }; ENTRIES],
             last: 0,
+            hints: [0; HINTS],
             victim: 0,
             generation: 0,
         }
@@ -53,6 +57,27 @@ impl Tlb {
             return Some(host);
         }
         self.host_slow(view, va, len, access)
+    }
+
+    /// [`Tlb::host`] for the instruction at a slot, which tends to use the same mapping again.
+    #[inline(always)]
+    pub(crate) fn host_of(
+        &mut self,
+        slot: u16,
+        view: &MemoryView,
+        va: u64,
+        len: u64,
+        access: Access,
+    ) -> Option<*mut u8> {
+        let hint = usize::from(slot) % HINTS;
+        if let Some(span) = &self.spans[usize::from(self.hints[hint]) % ENTRIES]
+            && let Some(host) = within(span, va, len, access)
+        {
+            return Some(host);
+        }
+        let host = self.host_slow(view, va, len, access);
+        self.hints[hint] = self.last as u8;
+        host
     }
 
     /// The span that holds `va` with the right to `access`, for a caller that checks several

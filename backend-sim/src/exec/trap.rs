@@ -87,10 +87,17 @@ pub(crate) fn take(m: &mut Machine<'_>, fault: &Fault) -> bool {
                 ILLEGAL_INST
             }
         }
+        // Noted already.
+        FaultKind::Arithmetic { .. } => 0,
         // The others are this executor's own affair.
         _ => return false,
     };
-    if !enter(m, fault.pc, 0) {
+    // Behind an instruction that was completed, the wave goes on.
+    let back = match fault.kind {
+        FaultKind::Arithmetic { .. } => m.wave.pc,
+        _ => fault.pc,
+    };
+    if !enter(m, back, 0) {
         return false;
     }
     m.wave.trap_status |= flag;

@@ -100,6 +100,18 @@ impl Machine<'_> {
         low.0.as_ptr()
     }
 
+    /// [`Machine::source`], for those that seldom need it.
+    #[inline(never)]
+    pub(crate) fn other_source(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        i: usize,
+        rows: u32,
+    ) -> *const u32 {
+        self.source(op, page, i, rows)
+    }
+
     /// Fills the temporary rows of source `i` with one value.
     #[inline(always)]
     pub(crate) fn broadcast(&mut self, i: usize, value: u64, rows: u32) -> *const u32 {
@@ -186,6 +198,12 @@ fn plain<const N: usize>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow
         m.wave.set_mask(usize::from(op.dst2), mask & exec);
     }
     Flow::Next
+}
+
+/// An instruction of `N` sources without modifiers, for those that have a quicker way most of the time.
+#[inline(never)]
+pub(crate) fn general<const N: usize>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    plain::<N>(m, op, page)
 }
 
 /// The commonest shape: one-row operands, no masks, no clamp.

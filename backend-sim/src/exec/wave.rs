@@ -4,11 +4,15 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use super::barrier::Seen;
+use super::exceptions::ALL;
 use super::fault::Fault;
 use super::rows::RowFile;
 use super::scalars::{EXEC, M0, SCALARS, SCC, VCC};
 use super::valu::FloatMode;
 use crate::isa::Arch;
+
+/// Where MODE has the exceptions that trap.
+const EXCP_EN: u32 = 12;
 
 /// Who a wave is, for reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,7 +49,8 @@ pub struct WaveConfig {
     /// descriptor's total leaves above its accumulation offset.
     pub acc_vgprs: u16,
     /// The MODE register's first value: FLOAT_MODE in bits 7:0, DX10_CLAMP bit 8, IEEE bit 9
-    /// as `compute_pgm_rsrc1` gives them.
+    /// as `compute_pgm_rsrc1` gives them; floating-point exceptions that trap in bits 18:12, which on gfx12 go to
+    /// TRAP_CTRL.
     pub mode: u32,
     /// For reports.
     pub ids: WaveIds,
@@ -64,6 +69,10 @@ pub struct Wave {
     pub(crate) mask_of: u64,
     pub(crate) arch: Arch,
     pub(crate) trap_status: u32,
+    /// gfx12: EXCP_FLAG_USER, the floating-point exceptions that were met, and TRAP_CTRL, those that trap. Others have
+    /// them in `trap_status` and `mode`.
+    pub(crate) excp_flag_user: u32,
+    pub(crate) trap_ctrl: u32,
     pub(crate) ids: WaveIds,
     pub(crate) retired: u64,
     pub(crate) ended: bool,
@@ -104,6 +113,8 @@ impl Wave {
             mask_of: 0,
             arch: config.arch,
             trap_status: 0,
+            excp_flag_user: 0,
+            trap_ctrl: 0,
             ids: config.ids,
             retired: 0,
             ended: false,
@@ -138,6 +149,8 @@ impl Wave {
         self.lanes = config.lanes;
         self.arch = config.arch;
         self.trap_status = 0;
+        self.excp_flag_user = 0;
+        self.trap_ctrl = 0;
         self.ids = config.ids;
         self.retired = 0;
         self.ended = false;
@@ -148,7 +161,12 @@ impl Wave {
         self.gws = None;
         self.skips_vectors = false;
         self.barriers = Seen::default();
-        self.set_mode(config.mode);
+        if config.arch.is_gfx12_plus() {
+            self.trap_ctrl = config.mode >> EXCP_EN & ALL;
+            self.set_mode(config.mode & !(ALL << EXCP_EN));
+        } else {
+            self.set_mode(config.mode);
+        }
         self.set_exec(self.lane_mask());
     }
 
@@ -198,6 +216,12 @@ impl Wave {
         if number < 128 && number != super::scalars::NULL {
             self.s[number] = value;
         }
+    }
+
+    /// Writes SGPRs from the first on; there are 106.
+    pub fn set_sgprs(&mut self, values: &[u32]) {
+        let count = values.len().min(VCC);
+        self.s[..count].copy_from_slice(&values[..count]);
     }
 
     /// Two consecutive scalars, low first.
@@ -282,6 +306,31 @@ impl Wave {
     pub fn set_mode(&mut self, mode: u32) {
         self.mode = mode;
         self.float = FloatMode::from_mode_register(mode);
+    }
+
+    /// The floating-point exceptions that trap, as [`super::exceptions`] numbers them.
+    #[inline(always)]
+    pub(crate) fn exceptions_enabled(&self) -> u32 {
+        if self.arch.is_gfx12_plus() {
+            self.trap_ctrl & ALL
+        } else {
+            self.mode >> EXCP_EN & ALL
+        }
+    }
+
+    /// Whether one of them traps now: none does in the trap handler.
+    #[inline(always)]
+    pub(crate) fn exceptions_trap(&self) -> bool {
+        self.exceptions_enabled() != 0 && !self.privileged
+    }
+
+    /// Notes floating-point exceptions that were met.
+    pub(crate) fn raise(&mut self, exceptions: u32) {
+        if self.arch.is_gfx12_plus() {
+            self.excp_flag_user |= exceptions;
+        } else {
+            self.trap_status |= exceptions;
+        }
     }
 
     /// Whether s_endpgm has run.

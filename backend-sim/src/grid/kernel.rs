@@ -204,10 +204,12 @@ pub(crate) fn uses_scratch(packet: &KernelDispatchPacket, descriptor: &KernelDes
     descriptor.rsrc2.enable_private_segment() && packet.private_segment_size > 0
 }
 
-/// The first value of MODE: bits 0-7 rounding and denormals, 8 DX10_CLAMP, 9 IEEE, 23 FP16_OVFL.
+/// The first value of MODE: bits 0-7 rounding and denormals, 8 DX10_CLAMP, 9 IEEE, 12-18 floating-point exceptions that
+/// trap, 23 FP16_OVFL.
 fn mode(arch: Arch, descriptor: &KernelDescriptor) -> u32 {
     let rsrc1 = descriptor.rsrc1;
-    let float = rsrc1.0 >> 12 & 0xff;
+    // RSRC2 has the exceptions in the order of MODE.
+    let float = rsrc1.0 >> 12 & 0xff | (descriptor.rsrc2.0 >> 24 & 0x7f) << 12;
     let ovfl = u32::from(rsrc1.fp16_ovfl()) << 23;
     if arch.is_gfx12_plus() {
         // Clamping NaN to zero is no choice any more, and there is no IEEE mode.

@@ -147,7 +147,8 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn modifiers(&mut self) {
-        if self.row.operands().is_empty() && !self.row.mnemonic.starts_with("ds_") {
+        let gws = self.row.mnemonic.starts_with("ds_gws_");
+        if self.row.operands().is_empty() && !gws && self.row.op != Op::v_nop {
             return;
         }
         match self.format {
@@ -192,7 +193,10 @@ impl Maker<'_> {
     fn short(&mut self) {
         let signed = self.row.signed_sources();
         if self.rng.one_in(4) && self.row.has_sdwa(self.arch) {
-            self.mods.sdwa = Some(self.sdwa());
+            self.mods.sdwa = Some(match self.row.op {
+                Op::v_nop => Sdwa::WHOLE,
+                _ => self.sdwa(),
+            });
             self.mods.neg = self.some_bits(signed & !self.mods.sdwa.map_or(0, |s| s.sext));
             self.mods.abs = self.some_bits(signed);
             if self.format != Format::Vopc && self.float_result() {
@@ -725,7 +729,8 @@ impl Maker<'_> {
         Operand::Imm(match kind {
             _ if self.format == Format::Smem => (bits & 0x7f) as i32,
             ImmKind::Message if self.format == Format::Sop1 => 128 + (bits % 7) as i32,
-            ImmKind::Version => [0, 4, 6][(bits % 3) as usize],
+            // A generation, known or not, and flags in the top bits.
+            ImmKind::Version => [0, 4, 6, 9, 8][(bits % 5) as usize] | (bits & 0xe000) as i32,
             ImmKind::GprIndex => (bits & 15) as i32,
             ImmKind::Branch => i32::from(bits as i16),
             ImmKind::Message => (bits & 15) as i32,

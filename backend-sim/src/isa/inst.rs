@@ -325,6 +325,17 @@ pub struct Sdwa {
     pub sext: u8,
 }
 
+impl Sdwa {
+    /// Whole registers, unextended.
+    pub const WHOLE: Sdwa = Sdwa {
+        dst_sel: Select::Dword,
+        dst_unused: Unused::Pad,
+        src0_sel: Select::Dword,
+        src1_sel: Select::Dword,
+        sext: 0,
+    };
+}
+
 /// A byte, a half or all of a dword.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]

@@ -330,7 +330,7 @@ impl Row {
     }
 
     /// Whether the instruction has an SDWA form (gfx9 and gfx10): one-dword operands, a destination that is
-    /// only written.
+    /// only written, or is one that M0 numbers.
     pub fn has_sdwa(&self, arch: Arch) -> bool {
         let fits = |o: &OperandDesc| {
             let wide = o.ty.dwords(Lanes::W64) > 1 && !matches!(o.ty, Type::Mask | Type::PkF32);
@@ -338,12 +338,12 @@ impl Row {
                 o.field,
                 Field::Dst | Field::MaskDst | Field::CmpxDst | Field::Src0 | Field::Src1
             ) || o.field == Field::Src2 && o.ty == Type::Mask;
-            plain && !wide && o.dir != Dir::ReadWrite
+            plain && !wide && (o.dir != Dir::ReadWrite || self.op == Op::v_movreld_b32)
         };
         let short = matches!(self.format, Format::Vop1 | Format::Vop2 | Format::Vopc);
         short
             && !arch.is_gfx11_plus()
-            && !self.operands.is_empty()
+            && (!self.operands.is_empty() || self.op == Op::v_nop)
             && self.operands.iter().all(fits)
     }
 
@@ -364,7 +364,7 @@ impl Row {
             && !literal
             && !scalar
             && !self.flags.has(Flags::NO_DPP)
-            && !self.operands.is_empty()
+            && (!self.operands.is_empty() || self.op == Op::v_nop && !arch.is_gfx11_plus())
             && self.operands.iter().all(fits)
     }
 

@@ -46,6 +46,8 @@ pub(super) struct Now {
     pub used: u64,
     /// Bytes of the host's memory that GPUs reach.
     pub gtt: u64,
+    /// Bytes of device memory that the host reaches.
+    pub visible: u64,
     /// The GPU's counter.
     pub counter: u64,
 }
@@ -226,11 +228,16 @@ unsafe fn info(gpu: &FaceGpu, now: Now, argument: &[u8]) -> Result<(), i32> {
         query::ACCEL_WORKING => put(1u32.as_bytes()),
         query::TIMESTAMP => put(now.counter.as_bytes()),
         query::VRAM_USAGE => put(now.used.as_bytes()),
-        // All device memory is reached by the host.
-        query::VRAM_GTT => put([vram, vram, now.gtt].as_bytes()),
+        query::VRAM_GTT => put([vram, now.visible, now.gtt].as_bytes()),
         query::MEMORY => {
             let device = [vram, vram, now.used, vram / 4 * 3];
-            let heaps = [device, device, [now.gtt, now.gtt, 0, now.gtt / 4 * 3]];
+            let visible = [
+                now.visible,
+                now.visible,
+                now.used.min(now.visible),
+                now.visible / 4 * 3,
+            ];
+            let heaps = [device, visible, [now.gtt, now.gtt, 0, now.gtt / 4 * 3]];
             put(MemoryInfo { heaps }.as_bytes())
         }
         query::READ_MMR_REG if info.register == GB_ADDR_CONFIG && info.count == 1 => {

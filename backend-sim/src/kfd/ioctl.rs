@@ -13,11 +13,14 @@ use rukh_core::kfd::uapi::{
     DestroyEvent, DestroyQueue, EventData, ExportDmabuf, FreeMemoryOfGpu, GetClockCounters,
     GetDmabufInfo, GetProcessAperturesNew, GetQueueWaveState, GetVersion, ImportDmabuf,
     MapMemoryToGpu, ProcessDeviceApertures, ResetEvent, RuntimeEnable, SetCuMask, SetEvent,
-    SetMemoryPolicy, SetScratchBackingVa, SetTrapHandler, SetXnackMode, SmiEvents, Svm,
+    SetMemoryPolicy, SetScratchBackingVa, SetTrapHandler, SetXnackMode, SmiEvents,
     UnmapMemoryFromGpu, UpdateQueue, WaitEvents,
 };
 use rustix::time::{ClockId, clock_gettime};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// What the host maps of device memory without resizable BARs.
+const SMALL_BAR_BYTES: u64 = 256 << 20;
 
 /// Most elements of an array that the kernel finds memory for.
 const MOST: u32 = 1 << 16;
@@ -217,39 +220,20 @@ impl KfdFace {
             0x1b => with(argument, Both, |a: &mut GetQueueWaveState| {
                 self.wave_state(a)
             }),
-            0x1c => with(argument, Both, |_: &mut GetDmabufInfo| Err(EINVAL)),
-            0x1d => with(argument, Both, |a: &mut ImportDmabuf| {
-                // The file first, then the GPU; later kernels the other way round.
-                if !self.interface.since(12) && a.dmabuf_fd.cast_signed() < 0 {
-                    return Err(EBADF);
-                }
-                self.gpu(a.gpu_id)?;
-                Err(EOPNOTSUPP)
-            }),
+            0x1c => with(argument, Both, |a: &mut GetDmabufInfo| self.dmabuf_info(a)),
+            0x1d => with(argument, Both, |a: &mut ImportDmabuf| self.import_dmabuf(a)),
             0x1e => with(argument, Both, |a: &mut AllocQueueGws| self.allocate_gws(a)),
             0x1f => with(argument, Both, |a: &mut SmiEvents| {
                 self.gpu(a.gpuid)?;
                 Err(EOPNOTSUPP)
             }),
-            0x20 => {
-                let size = argument.len() as u64;
-                with(argument, Both, |a: &mut Svm| {
-                    // The attributes follow the argument, 8 bytes each, and count for its size.
-                    let needed = size_of::<Svm>() as u64 + u64::from(a.nattr) * 8;
-                    // As a kernel without shared virtual memory.
-                    Err(if size < needed { EINVAL } else { EPERM })
-                })
-            }
+            0x20 => self.svm(argument),
             0x21 => with(argument, Both, |a| self.set_xnack(a)),
             0x22 => with(argument, Both, |a: &mut Criu| {
                 Err(if a.op == 0 { ENODEV } else { EINVAL })
             }),
             0x23 => with(argument, Both, |a| self.available(a)),
-            0x24 => with(argument, Both, |a: &mut ExportDmabuf| {
-                let process = self.process.lock();
-                process.objects.get(&a.handle).ok_or(EINVAL)?;
-                Err(EOPNOTSUPP)
-            }),
+            0x24 => with(argument, Both, |a: &mut ExportDmabuf| self.export_dmabuf(a)),
             0x25 => with(argument, Both, |a| self.runtime_enable(a)),
             0x26 => with(argument, Both, |a| self.debug_trap(a)),
             _ => Err(ENOTTY),
@@ -261,6 +245,11 @@ impl KfdFace {
         super::drm::Now {
             used: self.process.lock().gpus[index].used,
             gtt: self.sim.host().memory_bytes,
+            visible: if self.small_bar {
+                SMALL_BAR_BYTES
+            } else {
+                self.gpus[index].profile.vram_bytes
+            },
             counter: self.sim.system().gpus[index].to_counter(time),
         }
     }

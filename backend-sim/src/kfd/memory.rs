@@ -4,11 +4,13 @@
 //! does with its mappings; or the client's pages (a user pointer), wherever they are; or registers.
 
 use super::KfdFace;
-use super::errno::{EBUSY, EFAULT, EINVAL, ENODEV, ENOMEM, ENOSPC, EPERM};
+use super::errno::{EADDRINUSE, EBUSY, EFAULT, EINVAL, ENODEV, ENOMEM, ENOSPC, EPERM};
 use super::gpu::{DOORBELL_BYTES, FaceGpu};
 use super::ioctl::read_array;
+use super::pages::Pages;
 use super::process::{EventPage, Process};
 use crate::mem::{Block, HostMemory, PAGE_SIZE, RegionId, Rights};
+use alloc::vec::Vec;
 use core::ptr::NonNull;
 use rukh_core::kfd::uapi::{
     AllocFlags, AllocMemoryOfGpu, FreeMemoryOfGpu, MapMemoryToGpu, UnmapMemoryFromGpu,
@@ -53,14 +55,8 @@ pub(super) struct Object {
     pub offset: u64,
     /// Uses of it by queues.
     pub queues: u32,
-}
-
-/// Pages of the face's own.
-#[derive(Debug)]
-pub(super) struct Pages {
-    pub block: Block,
-    /// Its object, and each of the client's mappings.
-    pub users: u32,
+    /// Another's memory, by dmabuf.
+    pub imported: bool,
 }
 
 /// Whether all pages of a range of the process are mapped.
@@ -92,22 +88,13 @@ impl Object {
 }
 
 impl Process {
-    /// The pages have one user less; those that have none are to be given back.
-    fn drop_pages(&mut self, number: u64) -> Option<Block> {
-        let pages = self.pages.get_mut(&number)?;
-        pages.users = pages.users.saturating_sub(1);
-        if pages.users != 0 {
-            return None;
-        }
-        self.pages.remove(&number).map(|pages| pages.block)
-    }
-
-    /// The client has mapped pages.
-    fn note_mapping(&mut self, start: usize, end: usize, pages: u64) {
-        if let Some(found) = self.pages.get_mut(&pages) {
-            found.users += 1;
-            self.mappings.insert(start, (end, pages));
-        }
+    /// Gives an object of a GPU a handle.
+    pub(super) fn add_object(&mut self, gpu: u32, object: Object) -> u64 {
+        let on = &mut self.gpus[object.gpu];
+        on.last_object += 1;
+        let handle = u64::from(gpu) << 32 | u64::from(on.last_object);
+        self.objects.insert(handle, object);
+        handle
     }
 
     /// The object with exactly one mapping on a GPU, which begins at an address.
@@ -120,22 +107,23 @@ impl Process {
 }
 
 impl KfdFace {
-    /// Gives pages back that nobody uses.
-    fn release(&self, block: Option<Block>) {
-        if let Some(block) = block {
-            // SAFETY: a block of this source; the object is freed, so that no GPU maps it, and no mapping of the
-            // client is left.
-            unsafe { self.memory.release(block, PAGE_SIZE) };
-        }
-    }
-
     pub(super) fn allocate(&self, a: &mut AllocMemoryOfGpu) -> Result<(), i32> {
         if a.size == 0 {
             return Err(EINVAL);
         }
-        let gpu = self.gpu(a.gpu_id)?;
-        let index = Self::index(gpu);
         let process = &mut *self.process.lock();
+        let flags = AllocFlags::from_bits_retain(a.flags);
+        let is_shared = |at: u64| process.svm.overlap(at, at.saturating_add(a.size));
+        if (a.va_addr != 0 || !flags.contains(AllocFlags::VRAM)) && is_shared(a.va_addr)
+            || flags.contains(AllocFlags::USERPTR) && is_shared(a.mmap_offset)
+        {
+            return Err(EADDRINUSE);
+        }
+        let gpu = self.gpu(a.gpu_id)?;
+        if self.small_bar && flags.contains(AllocFlags::PUBLIC | AllocFlags::VRAM) {
+            return Err(EINVAL);
+        }
+        let index = Self::index(gpu);
         if process.gpus[index].render.is_none() {
             return Err(ENODEV);
         }
@@ -144,7 +132,6 @@ impl KfdFace {
             .checked_next_multiple_of(PAGE_SIZE)
             .filter(|size| a.va_addr.checked_add(*size).is_some())
             .ok_or(EINVAL)?;
-        let flags = AllocFlags::from_bits_retain(a.flags);
         let kinds = AllocFlags::VRAM
             | AllocFlags::GTT
             | AllocFlags::USERPTR
@@ -159,12 +146,12 @@ impl KfdFace {
             if size > left {
                 return Err(ENOMEM);
             }
-            self.take_pages(process, size)?
+            self.take_pages(process, gpu.id, flags, size)?
         } else if kind == AllocFlags::GTT {
             if size > self.sim.host().memory_bytes {
                 return Err(ENOMEM);
             }
-            self.take_pages(process, size)?
+            self.take_pages(process, gpu.id, flags, size)?
         } else if kind == AllocFlags::USERPTR {
             if a.mmap_offset == 0 || !a.mmap_offset.is_multiple_of(PAGE_SIZE) {
                 return Err(EINVAL);
@@ -180,24 +167,19 @@ impl KfdFace {
         } else {
             return Err(EINVAL);
         };
-        let on = &mut process.gpus[index];
-        on.last_object += 1;
-        let handle = u64::from(gpu.id) << 32 | u64::from(on.last_object);
         if kind == AllocFlags::VRAM {
-            on.used += size;
+            process.gpus[index].used += size;
         }
-        a.handle = handle;
+        let registers = kind == AllocFlags::MMIO_REMAP;
         let mut offset = process.last_offset;
-        if kind == AllocFlags::MMIO_REMAP {
+        if registers {
             // Not a render node's but `/dev/kfd`'s.
             offset = TYPE_MMIO | u64::from(gpu.id) << GPU_ID_SHIFT;
         } else {
             process.last_offset += size;
-            process.offsets.insert(offset, handle);
         }
-        a.mmap_offset = offset;
-        process.objects.insert(
-            handle,
+        a.handle = process.add_object(
+            gpu.id,
             Object {
                 gpu: index,
                 va: a.va_addr,
@@ -208,17 +190,14 @@ impl KfdFace {
                 region: None,
                 offset,
                 queues: 0,
+                imported: false,
             },
         );
+        if !registers {
+            process.offsets.insert(offset, a.handle);
+        }
+        a.mmap_offset = offset;
         Ok(())
-    }
-
-    fn take_pages(&self, process: &mut Process, size: u64) -> Result<Source, i32> {
-        let block = self.memory.allocate(size, PAGE_SIZE).map_err(|_| ENOMEM)?;
-        process.last_pages += 1;
-        let number = process.last_pages;
-        process.pages.insert(number, Pages { block, users: 1 });
-        Ok(Source::Pages(number))
     }
 
     pub(super) fn free(&self, a: &FreeMemoryOfGpu) -> Result<(), i32> {
@@ -234,7 +213,7 @@ impl KfdFace {
             return Err(EINVAL);
         };
         process.offsets.remove(&object.offset);
-        if object.is_vram() {
+        if object.is_vram() && !object.imported {
             let on = &mut process.gpus[object.gpu];
             on.used = on.used.saturating_sub(object.size);
         }
@@ -249,7 +228,7 @@ impl KfdFace {
     ///
     /// # Safety
     /// The pointer is of so many ids.
-    unsafe fn ids(&self, pointer: u64, count: u32, done: u32) -> Result<alloc::vec::Vec<u32>, i32> {
+    unsafe fn ids(&self, pointer: u64, count: u32, done: u32) -> Result<Vec<u32>, i32> {
         if count == 0 || done > count {
             return Err(EINVAL);
         }
@@ -360,14 +339,14 @@ impl KfdFace {
         gpu: Option<usize>,
         offset: u64,
         size: usize,
-        protection: ProtFlags,
+        mut protection: ProtFlags,
         at: Option<NonNull<u8>>,
     ) -> Result<NonNull<u8>, i32> {
         let process = &mut *self.process.lock();
         let bytes = (size as u64)
             .checked_next_multiple_of(PAGE_SIZE)
             .ok_or(ENOMEM)?;
-        let (block, pages) = match gpu {
+        let number = match gpu {
             Some(_) => {
                 let handle = process.offsets.get(&offset).ok_or(EINVAL)?;
                 let object = process.objects.get(handle).ok_or(EINVAL)?;
@@ -375,10 +354,17 @@ impl KfdFace {
                     // User pages have no second mapping.
                     return Err(EPERM);
                 };
-                let block = process.pages.get(&number).ok_or(EINVAL)?.block;
-                (block, Some(number))
+                if self.small_bar && object.is_vram() {
+                    // The kernel maps it, and the first access is a fault.
+                    protection = ProtFlags::empty();
+                }
+                Some(number)
             }
-            None => (self.kfd_block(process, offset, bytes)?, None),
+            None => None,
+        };
+        let block = match number {
+            Some(number) => process.pages.get(&number).ok_or(EINVAL)?.block,
+            None => self.kfd_block(process, offset, bytes)?,
         };
         if bytes == 0 || bytes > block.size {
             return Err(EINVAL);
@@ -386,22 +372,24 @@ impl KfdFace {
         if let Some(at) = at {
             self.forget_mappings(process, at, bytes as usize);
         }
-        // SAFETY: by the caller's promise; the block is one of `memory`'s and not released.
-        let address = unsafe {
-            self.memory
-                .map_again(&block, 0, bytes as usize, protection, at)
-        }
-        .map_err(|errno| errno.raw_os_error())?;
-        match pages {
+        let bytes = bytes as usize;
+        let address = match number.and_then(|number| process.pages.get(&number)) {
+            // SAFETY: by the caller's promise.
+            Some(pages) => unsafe { self.map_pages(pages, bytes, protection, at) }?,
+            // SAFETY: by the caller's promise; the block is one of `memory`'s and not released.
+            None => unsafe { self.memory.map_again(&block, 0, bytes, protection, at) }
+                .map_err(|errno| errno.raw_os_error())?,
+        };
+        match number {
             Some(pages) => {
                 let start = address.addr().get();
-                process.note_mapping(start, start + bytes as usize, pages);
+                process.note_mapping(start, start + bytes, pages);
             }
             // What `/dev/kfd` maps is not copied to children. One that got it all the same could not do harm with it.
             None => {
                 let at = address.as_ptr().cast();
                 // SAFETY: mapped just now; this process keeps it.
-                let _ = unsafe { rustix::mm::madvise(at, bytes as usize, Advice::LinuxDontFork) };
+                let _ = unsafe { rustix::mm::madvise(at, bytes, Advice::LinuxDontFork) };
             }
         }
         Ok(address)
@@ -493,11 +481,14 @@ impl KfdFace {
             Some(EventPage::Own(block)) => Some(block),
             _ => None,
         };
-        let blocks = core::mem::take(&mut process.pages)
-            .into_values()
-            .map(|pages| pages.block)
-            .chain(own)
-            .chain(self.gpus.iter().flat_map(|g| [g.doorbells, g.registers]));
+        let all = core::mem::take(&mut process.pages);
+        let blocks: Vec<_> = own
+            .into_iter()
+            .chain(self.gpus.iter().flat_map(|g| [g.doorbells, g.registers]))
+            .collect();
+        for pages in all.into_values() {
+            self.release(Some(pages));
+        }
         for block in blocks {
             // SAFETY: devices have stopped; mappings of the client's have pages of their own account.
             unsafe { self.memory.release(block, PAGE_SIZE) };

@@ -18,9 +18,14 @@
 //! - A user pointer must stay mapped, readable and writable, until it is unmapped from all GPUs. There is no notifier.
 //! - A signal ends a wait that has a timeout with EINTR even if its handler has calls restarted; clients of the driver make
 //!   such a call again. A child process inherits nothing useful.
-//! - Refused with EOPNOTSUPP: dmabuf, SMI events, debugging, buffers and submissions through DRM. SVM answers EPERM, as a
-//!   kernel without it. Scratch addresses are taken and not used.
+//! - Shared virtual memory stays in the host's memory, wherever it is wanted; a range that is unmapped is forgotten as soon as
+//!   the face is told, which for the process's own allocator nobody does. A GPU that loses access loses it at once.
+//! - A dmabuf is a memory file; of another driver's none can be imported. Once a quarter of the process's descriptors are taken
+//!   by buffer objects, further ones cannot be exported (EMFILE).
+//! - Refused with EOPNOTSUPP: SMI events, debugging, buffers and submissions through DRM. Scratch addresses are taken and not
+//!   used.
 
+mod dmabuf;
 mod drm;
 mod errno;
 mod events;
@@ -30,9 +35,11 @@ mod interrupts;
 mod ioctl;
 mod memory;
 mod other;
+mod pages;
 mod process;
 mod queues;
 mod sizes;
+mod svm;
 mod topology;
 
 use crate::backend::{Mode, SimBackend, SimConfig};
@@ -59,8 +66,8 @@ pub enum FaceError {
     /// The system cannot be simulated.
     #[error("{0}")]
     Profile(ProfileError),
-    /// A version of the interface that the face has not.
-    #[error("the version of the interface is none of 1.11 and 1.17")]
+    /// A version of the interface, or a kind of machine, that the face has not.
+    #[error("what stands before a colon is none of 1.11, 1.17 and smallbar")]
     Interface,
     /// Devices that progress inside of calls alone: behind a doorbell of plain memory nobody calls.
     #[error("the KFD face needs devices on threads of their own, not step mode")]
@@ -90,6 +97,8 @@ pub struct KfdFace {
     memory: OsMemory,
     gpus: Vec<FaceGpu>,
     interface: Interface,
+    /// Whether the host maps a window of device memory alone, which KFD's clients have nothing of.
+    small_bar: bool,
     // Taken before the locks of `shared`; never while waiting for an event.
     process: Mutex<Process>,
 }
@@ -128,6 +137,7 @@ impl KfdFace {
             memory,
             gpus,
             interface: Interface::default(),
+            small_bar: false,
         })
     }
 
@@ -138,22 +148,39 @@ impl KfdFace {
         self
     }
 
-    /// A machine with the GPUs of a list such as `gfx90a,gfx1100`, or with `none`; with `1.11:` or `1.17:` before it, behind that
-    /// version of the interface.
+    /// The same machine without resizable BARs: the host does not reach device memory.
+    #[must_use]
+    pub fn with_small_bar(mut self) -> Self {
+        self.small_bar = true;
+        self
+    }
+
+    /// A machine with the GPUs of a list such as `gfx90a,gfx1100`, or with `none`. Before it, each with a colon: `1.11` or `1.17`
+    /// for that version of the interface, `smallbar` for [`Self::with_small_bar`].
     ///
     /// # Errors
     /// See [`FaceError`].
     pub fn parse(list: &str) -> Result<Self, FaceError> {
-        let (interface, gpus) = match list.split_once(':') {
-            Some((version, gpus)) => (Interface::parse(version).ok_or(FaceError::Interface)?, gpus),
-            None => (Interface::default(), list),
-        };
+        let (mut interface, mut small_bar, mut gpus) = (Interface::default(), false, list);
+        while let Some((wish, rest)) = gpus.split_once(':') {
+            if wish == "smallbar" {
+                small_bar = true;
+            } else {
+                interface = Interface::parse(wish).ok_or(FaceError::Interface)?;
+            }
+            gpus = rest;
+        }
         let config = if gpus == "none" {
             SimConfig::new(Vec::new())
         } else {
             SimConfig::parse(gpus).map_err(FaceError::Profile)?
         };
-        Ok(Self::new(config)?.with_interface(interface))
+        let face = Self::new(config)?.with_interface(interface);
+        Ok(if small_bar {
+            face.with_small_bar()
+        } else {
+            face
+        })
     }
 
     /// Reports of queues that stopped, oldest first; the last few. No kernel says as much.
@@ -191,6 +218,9 @@ impl KfdFace {
     pub unsafe fn unmap_range(&self, address: NonNull<u8>, size: usize) -> Result<(), i32> {
         // Held, so that nobody is given the addresses before they are forgotten.
         let process = &mut *self.process.lock();
+        let start = address.addr().get() as u64;
+        // Before: devices reach it until then.
+        self.forget_svm(process, start, start.saturating_add(size as u64));
         // SAFETY: by the caller's promise. A failure leaves all mapped.
         unsafe { rustix::mm::munmap(address.as_ptr().cast(), size) }
             .map_err(|errno| errno.raw_os_error())?;
@@ -201,6 +231,8 @@ impl KfdFace {
     /// The client has mapped something else over a range, so that mappings of the face's are gone.
     pub fn mapped_over(&self, address: NonNull<u8>, size: usize) {
         let process = &mut *self.process.lock();
+        let start = address.addr().get() as u64;
+        self.forget_svm(process, start, start.saturating_add(size as u64));
         self.forget_mappings(process, address, size);
     }
 
@@ -294,8 +326,7 @@ unsafe impl KfdPort for KfdFace {
         let mut flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         if let Some(at) = mapping.fixed {
             flags |= MapFlags::FIXED;
-            let process = &mut *self.process.lock();
-            self.forget_mappings(process, at, mapping.size);
+            self.mapped_over(at, mapping.size);
         }
         let at = mapping
             .fixed
@@ -303,7 +334,12 @@ unsafe impl KfdPort for KfdFace {
         // SAFETY: without a fixed address the kernel picks a free one; with it, the caller owns the range.
         let address = unsafe { rustix::mm::mmap_anonymous(at, mapping.size, access, flags) }
             .map_err(|errno| failed(errno.raw_os_error()))?;
-        NonNull::new(address.cast()).ok_or_else(|| failed(EINVAL))
+        let address = NonNull::new(address.cast()).ok_or_else(|| failed(EINVAL))?;
+        // If it was something before, that was unmapped without a word.
+        let start = address.addr().get() as u64;
+        let process = &mut *self.process.lock();
+        self.forget_svm(process, start, start.saturating_add(mapping.size as u64));
+        Ok(address)
     }
 
     unsafe fn unmap(&self, address: NonNull<u8>, size: usize) {

@@ -1,6 +1,7 @@
 //! What the driver keeps of the process that has it open.
 
-use super::memory::{Object, Pages};
+use super::memory::Object;
+use super::pages::Pages;
 use super::queues::FaceQueue;
 use crate::mem::Block;
 use alloc::collections::BTreeMap;
@@ -53,8 +54,12 @@ pub(super) struct Process {
     /// Pages of objects that exist or are still mapped.
     pub pages: BTreeMap<u64, Pages>,
     pub last_pages: u64,
+    /// How many of them have a file of their own.
+    pub own_files: u64,
     /// Where the client has mapped such pages: start to end and pages.
     pub mappings: BTreeMap<usize, (usize, u64)>,
+    /// Ranges of shared virtual memory.
+    pub svm: super::svm::Ranges,
     pub queues: BTreeMap<u32, FaceQueue>,
     pub event_page: Option<EventPage>,
     pub runtime_enabled: bool,

@@ -343,7 +343,12 @@ fn buffers(
     {
         return Err(EINVAL);
     }
-    want(a.ctx_save_restore_address, sizes.mapping, false)?;
+    let area = (a.ctx_save_restore_address, sizes.mapping);
+    if let Err(errno) = want(area.0, area.1, false)
+        && !process.svm.always_mapped(gpu.bit(), area.0, area.1)
+    {
+        return Err(errno);
+    }
     Ok(found)
 }
 

@@ -23,6 +23,7 @@ mod capability {
     pub const DOORBELL_64: u32 = 2 << 12;
     pub const REVISION_SHIFT: u32 = 22;
     pub const SRAM_ECC: u32 = 1 << 26;
+    pub const SVM: u32 = 1 << 27;
 }
 
 /// `debug_prop`: what a debugger would find. The lowest four bits count the address bits that a watch point ignores at
@@ -180,7 +181,9 @@ impl KfdFace {
         let mut found = Vec::new();
         self.sim.links(&mut |link| {
             let across = link.from.0 != 0 && link.to.0 != 0 && link.kind != LinkKind::Xgmi;
-            if link.from.0 == node && across == (list == List::P2pLinks) {
+            // The host has no way to what it does not map.
+            let hidden = self.small_bar && link.from.0 == 0 && link.to.0 != 0;
+            if !hidden && link.from.0 == node && across == (list == List::P2pLinks) {
                 found.push(*link);
             }
         });
@@ -224,6 +227,7 @@ impl KfdFace {
             0
         };
         let capability = capability::DOORBELL_64
+            | capability::SVM
             | watch
             | ecc
             | (info.asic_revision & 0xf) << capability::REVISION_SHIFT;
@@ -288,6 +292,7 @@ impl KfdFace {
         self.sim.memory_banks(agent, &mut |bank| {
             let heap = match bank.heap {
                 HeapKind::System => 0u32,
+                HeapKind::VramPublic if self.small_bar => 2,
                 HeapKind::VramPublic => 1,
                 HeapKind::VramPrivate => 2,
                 // Follow from the node's properties.

@@ -28,6 +28,8 @@ pub use host::{Block, HeapMemory, HostMemory, HostMemoryError};
 pub use map::{AddressMap, MapError, RegionId};
 #[cfg(feature = "std")]
 pub use os::OsMemory;
+#[cfg(feature = "std")]
+pub(crate) use os::{allocate_alone, is_sealed, map_alone, map_file, unmap_guarded};
 pub use view::MemoryView;
 
 /// log2 of the page size.

@@ -6,8 +6,8 @@ use super::host::{Block, HostMemory, HostMemoryError};
 use crate::sync::Mutex;
 use alloc::vec::Vec;
 use core::ptr::NonNull;
-use rustix::fd::OwnedFd;
-use rustix::fs::{FallocateFlags, MemfdFlags};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::collections::BTreeMap;
@@ -52,9 +52,8 @@ impl OsMemory {
 impl Drop for OsMemory {
     fn drop(&mut self) {
         for block in self.file.lock().kept.drain(..) {
-            let start = block.host.as_ptr().wrapping_sub(GUARD);
             // SAFETY: a released block's mapping and its two guards, which nothing else knows of.
-            let _ = unsafe { rustix::mm::munmap(start.cast(), block.size as usize + 2 * GUARD) };
+            unsafe { unmap_guarded(&block) };
         }
     }
 }
@@ -65,6 +64,145 @@ fn os(call: &'static str, size: u64) -> impl Fn(Errno) -> HostMemoryError {
         size,
         errno: errno.raw_os_error(),
     }
+}
+
+/// The address map takes a large block by few entries instead of one for each page.
+const fn alignment(size: u64, align: u64) -> u64 {
+    if size >= LARGE && align < LARGE {
+        LARGE
+    } else {
+        align
+    }
+}
+
+/// Maps a range of a file between two guards.
+fn map_guarded(
+    fd: BorrowedFd<'_>,
+    start: u64,
+    size: u64,
+    align: u64,
+) -> Result<NonNull<u8>, HostMemoryError> {
+    let exhausted = HostMemoryError::Exhausted { size };
+    let slack = if align > PAGE_SIZE { align } else { 0 };
+    let span = usize::try_from(size)
+        .ok()
+        .and_then(|n| n.checked_add(2 * GUARD))
+        .and_then(|n| n.checked_add(usize::try_from(slack).ok()?))
+        .ok_or(exhausted)?;
+    // SAFETY: a new mapping at an address of the kernel's choice touches nothing of ours.
+    let reserved = unsafe {
+        rustix::mm::mmap_anonymous(
+            core::ptr::null_mut(),
+            span,
+            ProtFlags::empty(),
+            MapFlags::PRIVATE | MapFlags::NORESERVE,
+        )
+    }
+    .map_err(os("mmap", size))?
+    .cast::<u8>();
+    let first = reserved.addr() + GUARD;
+    let base = if slack == 0 {
+        first
+    } else {
+        first.next_multiple_of(align as usize)
+    };
+    let host = reserved.with_addr(base);
+    // SAFETY: the range lies inside the reservation that was just made.
+    let mapping = unsafe {
+        rustix::mm::mmap(
+            host.cast(),
+            size as usize,
+            ProtFlags::READ | ProtFlags::WRITE,
+            MapFlags::SHARED | MapFlags::FIXED | MapFlags::NORESERVE,
+            fd,
+            start,
+        )
+    };
+    if let Err(errno) = mapping {
+        // SAFETY: the reservation is ours and nothing uses it.
+        let _ = unsafe { rustix::mm::munmap(reserved.cast(), span) };
+        return Err(os("mmap", size)(errno));
+    }
+    // What the alignment left over beyond the guards goes back.
+    let unused = base - GUARD - reserved.addr();
+    if unused > 0 {
+        // SAFETY: the head of our reservation, before the guard.
+        let _ = unsafe { rustix::mm::munmap(reserved.cast(), unused) };
+    }
+    let tail = base + size as usize + GUARD;
+    let end = reserved.addr() + span;
+    if tail < end {
+        // SAFETY: the tail of our reservation, after the guard.
+        let _ = unsafe { rustix::mm::munmap(reserved.with_addr(tail).cast(), end - tail) };
+    }
+    NonNull::new(host).ok_or(exhausted)
+}
+
+/// Unmaps what [`map_guarded`] has mapped.
+///
+/// # Safety
+/// The block was mapped so, and nothing touches it any more.
+pub(crate) unsafe fn unmap_guarded(block: &Block) {
+    let start = block.host.as_ptr().wrapping_sub(GUARD);
+    // SAFETY: the mapping and its two guards, by the caller's promise.
+    let _ = unsafe { rustix::mm::munmap(start.cast(), block.size as usize + 2 * GUARD) };
+}
+
+/// What files of one block cannot lose: their size. Whoever maps one never finds its end cut off.
+const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW);
+
+/// A block with a memory file of its own, so that others can map it and nothing else.
+pub(crate) fn allocate_alone(size: u64, name: &str) -> Result<(Block, OwnedFd), HostMemoryError> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let fd = rustix::fs::memfd_create(name, flags).map_err(os("memfd_create", size))?;
+    rustix::fs::ftruncate(&fd, size).map_err(os("ftruncate", size))?;
+    rustix::fs::fcntl_add_seals(&fd, SEALS | SealFlags::SEAL).map_err(os("fcntl", size))?;
+    Ok((map_alone(&fd, size)?, fd))
+}
+
+/// Whether a file's size is fixed, as that of files of [`allocate_alone`] is.
+pub(crate) fn is_sealed(fd: &OwnedFd) -> bool {
+    rustix::fs::fcntl_get_seals(fd).is_ok_and(|seals| seals.contains(SEALS))
+}
+
+/// The beginning of a file as a block. The pages are shared with whoever else maps them.
+pub(crate) fn map_alone(fd: &OwnedFd, size: u64) -> Result<Block, HostMemoryError> {
+    let host = map_guarded(fd.as_fd(), 0, size, alignment(size, PAGE_SIZE))?;
+    Ok(Block {
+        host,
+        size,
+        token: 0,
+    })
+}
+
+/// Maps the beginning of a file: where the kernel likes, or over what is at `at`.
+///
+/// # Safety
+/// With `at`, the range is the caller's to replace.
+pub(crate) unsafe fn map_file(
+    fd: &OwnedFd,
+    start: u64,
+    size: usize,
+    protection: ProtFlags,
+    at: Option<NonNull<u8>>,
+) -> Result<NonNull<u8>, Errno> {
+    let fixed = if at.is_some() {
+        MapFlags::FIXED
+    } else {
+        MapFlags::empty()
+    };
+    // SAFETY: by the caller's promise, or at an address of the kernel's choice.
+    let address = unsafe {
+        rustix::mm::mmap(
+            at.map_or(core::ptr::null_mut(), |at| at.as_ptr().cast()),
+            size,
+            protection,
+            MapFlags::SHARED | MapFlags::NORESERVE | fixed,
+            fd,
+            start,
+        )
+    }?;
+    NonNull::new(address.cast()).ok_or(Errno::NOMEM)
 }
 
 impl File {
@@ -168,23 +306,8 @@ impl OsMemory {
         }
         let file = self.file.lock();
         let fd = file.fd.as_ref().ok_or(Errno::BADF)?;
-        let fixed = if at.is_some() {
-            MapFlags::FIXED
-        } else {
-            MapFlags::empty()
-        };
         // SAFETY: by the caller's promise, or at an address of the kernel's choice.
-        let address = unsafe {
-            rustix::mm::mmap(
-                at.map_or(core::ptr::null_mut(), |at| at.as_ptr().cast()),
-                size,
-                protection,
-                MapFlags::SHARED | MapFlags::NORESERVE | fixed,
-                fd,
-                block.token + offset,
-            )
-        }?;
-        NonNull::new(address.cast()).ok_or(Errno::NOMEM)
+        unsafe { map_file(fd, block.token + offset, size, protection, at) }
     }
 }
 
@@ -194,73 +317,14 @@ impl OsMemory {
 unsafe impl HostMemory for OsMemory {
     fn allocate(&self, size: u64, align: u64) -> Result<Block, HostMemoryError> {
         let exhausted = HostMemoryError::Exhausted { size };
-        // The address map takes such a block by few entries instead of one for each page.
-        let align = if size >= LARGE {
-            align.max(LARGE)
-        } else {
-            align
-        };
-        let slack = if align > PAGE_SIZE { align } else { 0 };
-        let span = usize::try_from(size)
-            .ok()
-            .and_then(|n| n.checked_add(2 * GUARD))
-            .and_then(|n| n.checked_add(usize::try_from(slack).ok()?))
-            .ok_or(exhausted)?;
+        let align = alignment(size, align);
         let mut file = self.file.lock();
         if let Some(block) = file.reuse(size, align) {
             return Ok(block);
         }
         let start = file.take(size)?;
-        let mapped = (|| {
-            // SAFETY: a new mapping at an address of the kernel's choice touches nothing of ours.
-            let reserved = unsafe {
-                rustix::mm::mmap_anonymous(
-                    core::ptr::null_mut(),
-                    span,
-                    ProtFlags::empty(),
-                    MapFlags::PRIVATE | MapFlags::NORESERVE,
-                )
-            }
-            .map_err(os("mmap", size))?
-            .cast::<u8>();
-            let first = reserved.addr() + GUARD;
-            let base = if slack == 0 {
-                first
-            } else {
-                first.next_multiple_of(align as usize)
-            };
-            let host = reserved.with_addr(base);
-            let fd = file.fd.as_ref().ok_or(exhausted)?;
-            // SAFETY: the range lies inside the reservation that was just made.
-            let mapping = unsafe {
-                rustix::mm::mmap(
-                    host.cast(),
-                    size as usize,
-                    ProtFlags::READ | ProtFlags::WRITE,
-                    MapFlags::SHARED | MapFlags::FIXED | MapFlags::NORESERVE,
-                    fd,
-                    start,
-                )
-            };
-            if let Err(errno) = mapping {
-                // SAFETY: the reservation is ours and nothing uses it.
-                let _ = unsafe { rustix::mm::munmap(reserved.cast(), span) };
-                return Err(os("mmap", size)(errno));
-            }
-            // What the alignment left over beyond the guards goes back.
-            let unused = base - GUARD - reserved.addr();
-            if unused > 0 {
-                // SAFETY: the head of our reservation, before the guard.
-                let _ = unsafe { rustix::mm::munmap(reserved.cast(), unused) };
-            }
-            let tail = base + size as usize + GUARD;
-            let end = reserved.addr() + span;
-            if tail < end {
-                // SAFETY: the tail of our reservation, after the guard.
-                let _ = unsafe { rustix::mm::munmap(reserved.with_addr(tail).cast(), end - tail) };
-            }
-            NonNull::new(host).ok_or(exhausted)
-        })();
+        let fd = file.fd.as_ref().ok_or(exhausted)?;
+        let mapped = map_guarded(fd.as_fd(), start, size, align);
         match mapped {
             Ok(host) => Ok(Block {
                 host,
@@ -281,10 +345,9 @@ unsafe impl HostMemory for OsMemory {
         if empty && file.keep(block) {
             return;
         }
-        let start = block.host.as_ptr().wrapping_sub(GUARD);
         // SAFETY: the caller gives back a block of `allocate`: the mapping and its two guards are
         // ours and nothing touches them any more.
-        let _ = unsafe { rustix::mm::munmap(start.cast(), block.size as usize + 2 * GUARD) };
+        unsafe { unmap_guarded(&block) };
         if empty {
             file.give_back(block.token, block.size);
         }

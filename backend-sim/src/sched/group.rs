@@ -123,7 +123,7 @@ impl<W: Send> Group<W> {
             put(&mut sgprs, *sgpr, id);
         }
         let waves = lanes.waves();
-        self.barriers = Barriers::new(waves);
+        self.barriers.reset(waves);
         for wave in 0..waves {
             // First wave of the group in bit 31, waves of the group in bits 5-0.
             put(

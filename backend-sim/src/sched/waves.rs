@@ -70,6 +70,7 @@ impl Executor for Interpreter {
         fill(wave, start);
     }
 
+    #[inline(always)]
     fn run(&mut self, wave: &mut Wave, cx: RunContext<'_>, budget: u64) -> WaveExit {
         let clock = Clocks(cx.clock);
         let gpu = self.gpu(cx.gpu, cx.arch);
@@ -136,9 +137,7 @@ fn config(start: &WaveStart<'_>) -> WaveConfig {
 fn fill(wave: &mut Wave, start: &WaveStart<'_>) {
     wave.set_pc(start.pc);
     wave.set_exec(start.exec);
-    for (number, value) in start.sgprs.iter().enumerate() {
-        wave.set_sgpr(number, *value);
-    }
+    wave.set_sgprs(start.sgprs);
     for (number, ids) in (0u16..).zip(start.ids) {
         if let Some(row) = wave.vgpr_mut(number) {
             let lanes = row.len();
@@ -168,7 +167,9 @@ fn trouble(fault: Fault, handled: bool) -> Trouble {
         | FaultKind::Unsupported { .. }
         | FaultKind::Register { .. }
         | FaultKind::MisalignedPc { .. } => (QueueCode::IllegalInstruction, None),
-        FaultKind::Trap { .. } | FaultKind::Halted => (QueueCode::Exception, None),
+        FaultKind::Trap { .. } | FaultKind::Halted | FaultKind::Arithmetic { .. } => {
+            (QueueCode::Exception, None)
+        }
     };
     Trouble {
         pc: fault.pc,

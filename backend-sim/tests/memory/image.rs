@@ -4,7 +4,13 @@ use super::bed::Bed;
 use rukh_backend_sim::exec::FaultKind;
 use rukh_backend_sim::isa::Arch;
 
-const GENERATIONS: [Arch; 4] = [Arch::Gfx900, Arch::Gfx90a, Arch::Gfx1030, Arch::Gfx1100];
+const GENERATIONS: [Arch; 5] = [
+    Arch::Gfx900,
+    Arch::Gfx90a,
+    Arch::Gfx1030,
+    Arch::Gfx1100,
+    Arch::Gfx1201,
+];
 const ONE_D: u32 = 8;
 const TWO_D: u32 = 9;
 const THREE_D: u32 = 10;
@@ -38,6 +44,18 @@ fn set_descriptor(bed: &mut Bed, arch: Arch, at: u64, image: &Image) {
             0,
             0,
         ]
+    } else if arch >= Arch::Gfx1201 {
+        let plain = image.kind == ONE_D || image.kind == TWO_D;
+        [
+            base as u32,
+            (base >> 32) as u32 | image.format.2 << 17 | (width & 3) << 30,
+            width >> 2 | height << 14,
+            selects,
+            if plain { image.pitch - 1 } else { depth },
+            0,
+            0,
+            0,
+        ]
     } else {
         let format = if arch >= Arch::Gfx1100 {
             image.format.2
@@ -64,7 +82,21 @@ fn modifiers(arch: Arch, dimension: &str) -> String {
     match arch {
         Arch::Gfx900 | Arch::Gfx90a if dimension.ends_with("ARRAY") => "unorm da".into(),
         Arch::Gfx900 | Arch::Gfx90a => "unorm".into(),
+        Arch::Gfx1201 => format!("dim:SQ_RSRC_IMG_{dimension}"),
         _ => format!("dim:SQ_RSRC_IMG_{dimension} unorm"),
+    }
+}
+
+/// The registers of an address: consecutive ones as a tuple, and on gfx12 one by one.
+fn address(arch: Arch, first: u32, count: u32) -> String {
+    let last = first + count - 1;
+    match (arch, count) {
+        (_, 1) => format!("v{first}"),
+        (Arch::Gfx1201, _) => {
+            let names: Vec<String> = (first..=last).map(|n| format!("v{n}")).collect();
+            format!("[{}]", names.join(", "))
+        }
+        _ => format!("v[{first}:{last}]"),
     }
 }
 
@@ -86,14 +118,19 @@ fn loads_and_stores_follow_the_pitch_and_stop_at_the_edges() {
         bed.set(2, |lane| lane as u32 % 16);
         bed.set(3, |lane| lane as u32 / 4);
         let dim = modifiers(arch, "2D");
-        bed.run(&format!("image_load v6, v[2:3], s[8:15] dmask:0x1 {dim}"));
+        let address = address(arch, 2, 2);
+        bed.run(&format!(
+            "image_load v6, {address}, s[8:15] dmask:0x1 {dim}"
+        ));
         for lane in 0..32 {
             let (x, y) = (lane % 16, lane / 4);
             let expected = if x < 10 && y < 6 { y * 64 + x } else { 0 };
             assert_eq!(bed.get(6, lane as usize), expected, "{arch}");
         }
         bed.set(6, |_| 7777);
-        bed.run(&format!("image_store v6, v[2:3], s[8:15] dmask:0x1 {dim}"));
+        bed.run(&format!(
+            "image_store v6, {address}, s[8:15] dmask:0x1 {dim}"
+        ));
         let stored = (0..2048u64)
             .filter(|i| bed.word(at + i * 4) == 7777)
             .count();
@@ -156,7 +193,10 @@ fn slices_and_depth_are_planes_of_the_whole_height() {
             bed.set(3, |lane| lane as u32 % 4);
             bed.set(4, |lane| lane as u32 % 10);
             let dim = modifiers(arch, dimension);
-            bed.run(&format!("image_load v6, v[2:4], s[8:15] dmask:0x1 {dim}"));
+            let address = address(arch, 2, 3);
+            bed.run(&format!(
+                "image_load v6, {address}, s[8:15] dmask:0x1 {dim}"
+            ));
             for lane in 0..32u32 {
                 let expected = if lane % 10 < 8 {
                     (lane % 10 * 4 + lane % 4) * 64 + lane + 1
@@ -175,7 +215,7 @@ fn slices_and_depth_are_planes_of_the_whole_height() {
 
 #[test]
 fn addresses_may_be_registers_apart_since_gfx10() {
-    for arch in [Arch::Gfx1030, Arch::Gfx1100] {
+    for arch in [Arch::Gfx1030, Arch::Gfx1100, Arch::Gfx1201] {
         let mut bed = Bed::of(arch);
         let at = bed.allocate(1);
         bed.write(at + (3 * 64 + 5) * 4, &99u32.to_le_bytes());
@@ -189,10 +229,11 @@ fn addresses_may_be_registers_apart_since_gfx10() {
         bed.set(2, |_| 5);
         bed.set(7, |_| 3);
         bed.set(9, |_| 3 << 16 | 5);
-        bed.run(
-            "image_load v10, [v2, v7], s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_2D unorm\n\
-             image_load v11, v9, s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_2D unorm a16",
-        );
+        let dim = modifiers(arch, "2D");
+        bed.run(&format!(
+            "image_load v10, [v2, v7], s[8:15] dmask:0x1 {dim}\n\
+             image_load v11, v9, s[8:15] dmask:0x1 {dim} a16",
+        ));
         assert_eq!((bed.get(10, 0), bed.get(11, 0)), (99, 99), "{arch}");
     }
 }
@@ -213,8 +254,12 @@ fn atomics_on_images_return_what_was_there() {
         bed.set(2, |_| 3);
         bed.set(4, |_| 1);
         bed.wave.set_exec(0xff);
+        let (name, returning) = match arch {
+            Arch::Gfx1201 => ("image_atomic_add_uint", "th:TH_ATOMIC_RETURN"),
+            _ => ("image_atomic_add", "glc"),
+        };
         bed.run(&format!(
-            "image_atomic_add v4, v2, s[8:15] dmask:0x1 {} glc",
+            "{name} v4, v2, s[8:15] dmask:0x1 {} {returning}",
             modifiers(arch, "1D")
         ));
         assert_eq!(bed.word(at + 12), 108, "{arch}");
@@ -235,11 +280,7 @@ fn images_tell_their_size() {
             format: UINT_32,
         };
         set_descriptor(&mut bed, arch, 0, &image);
-        let dim = if arch < Arch::Gfx1030 {
-            "unorm da"
-        } else {
-            "dim:SQ_RSRC_IMG_2D_ARRAY unorm"
-        };
+        let dim = modifiers(arch, "2D_ARRAY");
         bed.run(&format!(
             "image_get_resinfo v[4:7], v2, s[8:15] dmask:0xf {dim}"
         ));
@@ -262,7 +303,8 @@ fn what_is_not_linear_is_refused_by_name() {
         let word3 = bed.wave.sgpr(11);
         bed.wave.set_sgpr(11, word3 | 9 << 20);
         let fault = bed.fault(&format!(
-            "image_load v6, v[2:3], s[8:15] dmask:0x1 {}",
+            "image_load v6, {}, s[8:15] dmask:0x1 {}",
+            address(arch, 2, 2),
             modifiers(arch, "2D")
         ));
         assert!(
@@ -276,4 +318,74 @@ fn what_is_not_linear_is_refused_by_name() {
             "{fault}"
         );
     }
+}
+
+#[test]
+fn floats_are_added_and_compared_in_images_of_gfx12() {
+    let mut bed = Bed::of(Arch::Gfx1201);
+    let at = bed.allocate(1);
+    let image = Image {
+        kind: ONE_D,
+        size: [64, 1, 1],
+        pitch: 64,
+        format: FLOAT_32,
+    };
+    set_descriptor(&mut bed, Arch::Gfx1201, at, &image);
+    bed.wave.set_exec(1);
+    for (offset, value) in [
+        (0, 1.5f32.to_bits()),
+        (4, (-2.0f32).to_bits()),
+        (8, 7.0f32.to_bits()),
+        // Halves 1 and 2; the bfloats 1 and 2.
+        (12, 0x4000_3c00),
+        (16, 0x4000_3f80),
+    ] {
+        bed.write(at + offset, &value.to_le_bytes());
+    }
+    let programs = [
+        ("add_flt", 2.25f32.to_bits(), 3.75f32.to_bits()),
+        ("min_flt", (-3.0f32).to_bits(), (-3.0f32).to_bits()),
+        ("max_flt", 5.0f32.to_bits(), 7.0f32.to_bits()),
+        ("pk_add_f16", 0x3c00_3c00, 0x4200_4000),
+        ("pk_add_bf16", 0x3f80_3f80, 0x4040_4000),
+    ];
+    for (index, (name, operand, expected)) in programs.into_iter().enumerate() {
+        bed.set(2, |_| index as u32);
+        bed.set(4, |_| operand);
+        bed.run(&format!(
+            "image_atomic_{name} v4, v2, s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_1D"
+        ));
+        assert_eq!(bed.word(at + 4 * index as u64), expected, "{name}");
+        assert_eq!(bed.get(4, 0), operand, "{name}");
+    }
+}
+
+#[test]
+fn wide_images_of_gfx12_use_the_fields_that_grew() {
+    let arch = Arch::Gfx1201;
+    let mut bed = Bed::of(arch);
+    // 40,000 elements a row and levels 1 to 3, in a pitch of 40,960.
+    let pitch = 40_960u32;
+    let at = bed.allocate(81);
+    bed.write(at + (u64::from(pitch) + 39_999) * 4, &5u32.to_le_bytes());
+    let image = Image {
+        kind: TWO_D,
+        size: [40_000, 2, 1],
+        pitch,
+        format: UINT_32,
+    };
+    set_descriptor(&mut bed, arch, at, &image);
+    let (word1, word3) = (bed.wave.sgpr(9), bed.wave.sgpr(11));
+    bed.wave.set_sgpr(9, word1 | 1 << 25);
+    bed.wave.set_sgpr(11, word3 | 3 << 15);
+    bed.set(2, |lane| 39_999 + lane as u32);
+    bed.set(3, |_| 1);
+    bed.set(4, |_| 0);
+    bed.run(
+        "image_load v6, [v2, v3], s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_2D\n\
+         image_get_resinfo v[8:11], v4, s[8:15] dmask:0xf dim:SQ_RSRC_IMG_2D",
+    );
+    assert_eq!([bed.get(6, 0), bed.get(6, 1)], [5, 0]);
+    let size: [u32; 4] = std::array::from_fn(|i| bed.get(8 + i as u16, 0));
+    assert_eq!(size, [40_000, 2, 1, 3]);
 }

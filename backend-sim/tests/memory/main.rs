@@ -3,12 +3,16 @@
 //! Needs `llvm-mc-22` (package llvm-22). Expectations are worked out by hand, by exact
 //! arithmetic, or from AMD's published pseudocode; never by the executor's own functions.
 
+mod alignment;
 mod bed;
 mod buffer;
 mod control;
+mod exceptions;
 mod flat;
 mod formats;
+mod forms;
 mod handler;
 mod image;
 mod lds;
+mod moves;
 mod scalar;

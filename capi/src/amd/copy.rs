@@ -16,6 +16,9 @@ use rukh_core::runtime::AllocError;
 use rukh_core::signal::{Condition, MemoryOrder, SignalHandle};
 use std::sync::Arc;
 
+/// `HSA_AMD_SDMA_ENGINE_0`.
+const FIRST_ENGINE: u32 = 1;
+
 /// Rows of bytes to copy: one for a plain copy.
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
@@ -95,9 +98,47 @@ impl Transfer {
     }
 }
 
+/// Gives a copy to an engine, which decrements the completion signal; false if the host is to copy.
+fn submit(
+    state: &State,
+    transfer: &Transfer,
+    done: SignalHandle,
+) -> core::result::Result<bool, Status> {
+    if (transfer.rows, transfer.slices) != (1, 1) {
+        return Ok(false);
+    }
+    let signal = state.runtime.signal(done)?;
+    let stamp = state.copy_profiling.load(Ordering::Relaxed);
+    let (to, from) = (transfer.to.base, transfer.from.base);
+    // Held until it is known whose clock stamps.
+    let clocks = stamp.then(|| state.copy_clocks());
+    // SAFETY: the specification of the copying functions demands this of the client.
+    let agent = unsafe {
+        state
+            .runtime
+            .copy_async(to, from, transfer.row_bytes, signal, stamp)
+    }?;
+    if let Some(mut clocks) = clocks {
+        match agent {
+            Some(agent) => clocks.insert(done.0, agent),
+            None => clocks.remove(&done.0),
+        };
+    }
+    Ok(agent.is_some())
+}
+
 /// Copies, stamps the times if they are wanted, and decrements the completion signal. A copy that
 /// fails sets it to -1, as the specification of the asynchronous copies says of errors.
 fn complete(state: &State, transfer: &Transfer, done: SignalHandle) -> Result {
+    match submit(state, transfer, done) {
+        Ok(true) => return Ok(()),
+        Ok(false) => {}
+        Err(status) => {
+            diag::say(format_args!("an asynchronous copy failed: {status:?}"));
+            state.runtime.signal(done)?.store(-1, MemoryOrder::Release);
+            return Err(status);
+        }
+    }
     let start = state.now();
     // SAFETY: the specification of the copying functions demands this of the client.
     let copied = unsafe { transfer.run(state) };
@@ -163,9 +204,7 @@ fn linear(
     state.agent(dst_agent)?;
     state.agent(src_agent)?;
     let waiting = dependencies(state, count, signals)?;
-    let done = find(state, done)
-        .map_err(|_| Status::INVALID_SIGNAL)?
-        .handle();
+    let done = find(state, done)?.handle();
     let transfer = Transfer {
         to: Side::linear(Address::from(dst)),
         from: Side::linear(Address::from(src)),
@@ -212,7 +251,7 @@ entry! {
             return Err(Status::INVALID_ARGUMENT);
         }
         let waiting = dependencies(&state, num_dep_signals, dep_signals)?;
-        let done = find(&state, completion_signal).map_err(|_| Status::INVALID_SIGNAL)?.handle();
+        let done = find(&state, completion_signal)?.handle();
         let transfer = Transfer {
             to,
             from,
@@ -223,13 +262,18 @@ entry! {
         after(&state, waiting, transfer, done)
     }
 
-    /// `hsa_amd_memory_copy_engine_status`: which engines are free for a copy. The host copies, so none
-    /// is.
+    /// `hsa_amd_memory_copy_engine_status`: which engines are free for a copy. The first stands for those of an agent,
+    /// since the backend chooses among them; where the host copies there is none.
     fn hsa_amd_memory_copy_engine_status(state; dst_agent: Agent, src_agent: Agent,
         engine_ids_mask: Out<u32>) {
-        state.agent(dst_agent)?;
-        state.agent(src_agent)?;
-        engine_ids_mask.required()?.put(0);
+        let agents = [state.agent(dst_agent)?.id, state.agent(src_agent)?.id];
+        let place = engine_ids_mask.required()?;
+        let mut engines = agents.iter().filter_map(|&agent| state.backend().dma_engine(agent));
+        if engines.any(|engine| engine.idle) {
+            place.put(FIRST_ENGINE);
+            return Ok(());
+        }
+        place.put(0);
         Err(Status::OUT_OF_RESOURCES)
     }
 

@@ -1,4 +1,4 @@
-//! Sharing memory and signals with other processes.
+//! Sharing memory and signals with other processes: not supported. Nothing gives out a handle, so that none is valid.
 
 use crate::abi::{Agent, IpcMemory, Signal};
 use crate::arg::{In, Out};
@@ -6,12 +6,12 @@ use crate::entry::not_yet;
 use core::ffi::c_void;
 
 not_yet! {
-    fn hsa_amd_ipc_memory_create(ptr: *mut c_void, len: usize, handle: Out<IpcMemory>) -> ERROR;
+    fn hsa_amd_ipc_memory_create(ptr: *mut c_void, len: usize, handle: Out<IpcMemory>) -> NOT_SUPPORTED;
     fn hsa_amd_ipc_memory_attach(handle: In<IpcMemory>, len: usize, num_agents: u32,
-        mapping_agents: In<Agent>, mapped_ptr: Out<*mut c_void>) -> ERROR;
+        mapping_agents: In<Agent>, mapped_ptr: Out<*mut c_void>) -> INVALID_ARGUMENT;
     fn hsa_amd_ipc_memory_detach(mapped_ptr: *mut c_void) -> INVALID_ARGUMENT;
-    fn hsa_amd_ipc_signal_create(signal: Signal, handle: Out<IpcMemory>) -> ERROR;
-    fn hsa_amd_ipc_signal_attach(handle: In<IpcMemory>, signal: Out<Signal>) -> ERROR;
+    fn hsa_amd_ipc_signal_create(signal: Signal, handle: Out<IpcMemory>) -> NOT_SUPPORTED;
+    fn hsa_amd_ipc_signal_attach(handle: In<IpcMemory>, signal: Out<Signal>) -> INVALID_ARGUMENT;
     fn hsa_amd_portable_export_dmabuf(ptr: *const c_void, size: usize, dmabuf: Out<i32>,
         offset: Out<u64>) -> NOT_SUPPORTED;
     fn hsa_amd_portable_export_dmabuf_v2(ptr: *const c_void, size: usize, dmabuf: Out<i32>,
@@ -20,7 +20,7 @@ not_yet! {
     /// Graphics interoperation.
     fn hsa_amd_interop_map_buffer(num_agents: u32, agents: In<Agent>, interop_handle: i32, flags: u32,
         size: Out<usize>, ptr: Out<*mut c_void>, metadata_size: Out<usize>,
-        metadata: Out<*const c_void>) -> ERROR;
+        metadata: Out<*const c_void>) -> NOT_SUPPORTED;
     /// Graphics interoperation.
     fn hsa_amd_interop_unmap_buffer(ptr: *mut c_void) -> INVALID_ARGUMENT;
 }

@@ -45,7 +45,10 @@ entry! {
     fn hsa_amd_memory_lock_to_pool(state; host_ptr: *mut c_void, size: usize, agents: In<Agent>,
         num_agent: i32, pool: MemoryPool, flags: u32, agent_ptr: Out<*mut c_void>) {
         let pool = self::pool(&state, pool)?;
-        if flags != 0 || pool.heap != rukh_core::backend::HeapKind::System {
+        if pool.heap != rukh_core::backend::HeapKind::System {
+            return Err(Status::INVALID_MEMORY_POOL);
+        }
+        if flags != 0 {
             return Err(Status::INVALID_ARGUMENT);
         }
         lock(&state, host_ptr, size, agents, num_agent, agent_ptr)
@@ -63,6 +66,9 @@ entry! {
     fn hsa_amd_memory_fill(state; ptr: *mut c_void, value: u32, count: usize) {
         if ptr.is_null() || !ptr.cast::<u32>().is_aligned() {
             return Err(Status::INVALID_ARGUMENT);
+        }
+        if state.runtime.pointer_info(Address::from(ptr)).kind == PointerKind::Unknown {
+            return Err(Status::INVALID_ALLOCATION);
         }
         // SAFETY: the specification demands a valid range of the client that nothing else writes.
         unsafe { state.runtime.fill(Address::from(ptr), value, count as u64) }?;

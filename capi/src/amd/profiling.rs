@@ -72,8 +72,15 @@ entry! {
         if start == 0 {
             return Err(Status::ERROR);
         }
-        // The host copied, and stamped with the system's clock.
-        place.put(ProfilingTime { start, end });
+        let engine = state.copy_clocks().get(&signal.handle).copied();
+        place.put(match engine {
+            Some(agent) => {
+                let conversion = Conversion::of(&state, agent);
+                ProfilingTime { start: conversion.convert(start), end: conversion.convert(end) }
+            }
+            // The host copied, and stamped with the system's clock.
+            None => ProfilingTime { start, end },
+        });
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use rukh_core::backend::{AgentKind, QueuePriority as CorePriority};
 entry! {
     /// `hsa_amd_queue_set_priority`: how a queue competes with others.
     fn hsa_amd_queue_set_priority(state; queue: QueuePtr, priority: u32) {
-        let queue = state.queues.get(queue)?;
+        let queue = state.queues.find(queue)?;
         let priority = match QueuePriority::from_raw(priority).ok_or(Status::INVALID_ARGUMENT)? {
             QueuePriority::Low => CorePriority::Low,
             QueuePriority::Normal => CorePriority::Normal,
@@ -20,7 +20,7 @@ entry! {
 
     /// `hsa_amd_queue_cu_set_mask`: restricts a queue to compute units; bit `n` is unit `n`.
     fn hsa_amd_queue_cu_set_mask(state; queue: QueuePtr, num_cu_mask_count: u32, cu_mask: In<u32>) {
-        let queue = state.queues.get(queue)?;
+        let queue = state.queues.find(queue)?;
         if !num_cu_mask_count.is_multiple_of(32) {
             return Err(Status::INVALID_ARGUMENT);
         }
@@ -37,7 +37,7 @@ entry! {
 
     /// `hsa_amd_queue_cu_get_mask`: the compute units that a queue may use; those that there are not are 0.
     fn hsa_amd_queue_cu_get_mask(state; queue: QueuePtr, num_cu_mask_count: u32, cu_mask: Out<u32>) {
-        let queue = state.queues.get(queue)?;
+        let queue = state.queues.find(queue)?;
         if num_cu_mask_count == 0 || !num_cu_mask_count.is_multiple_of(32) {
             return Err(Status::INVALID_ARGUMENT);
         }

@@ -5,6 +5,7 @@
 //! | not set | the kernel's |
 //! | `gfx90a`, `gfx90a,gfx1100` | the software GPU's KFD face, in this process, with these profiles |
 //! | `none` | the same without a GPU |
+//! | `smallbar:gfx90a` | the same, and the host does not map device memory |
 //! | `gfx90a,gfx1100,deny:/dev/dri/renderD128` | the same, and this file may not be opened |
 //! | `replay:FILE` | what a recording answered |
 //!

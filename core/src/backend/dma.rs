@@ -80,8 +80,23 @@ pub enum DmaError {
     },
 }
 
+/// What an agent's engines are good for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DmaEngine {
+    /// Bytes from which an engine copies the agent's memory faster than the host reads it by its mapping.
+    pub worthwhile: u64,
+    /// Whether the engine has nothing to do at the moment.
+    pub idle: bool,
+}
+
 /// Copies by engines of the device, outside of queues.
 pub trait Dma {
+    /// The engine that [`Self::copy`] and [`Self::submit`] use for an agent, or `None` if there is none.
+    fn dma_engine(&self, agent: AgentId) -> Option<DmaEngine> {
+        let _ = agent;
+        None
+    }
+
     /// Copies between device addresses and returns when the bytes are there.
     ///
     /// # Safety

@@ -1,16 +1,14 @@
 //! A lock that sleeps as the backend's threads sleep.
 
 use super::park::Park;
+use crate::config::LOCK_SPINS;
+use crate::sync::{AtomicU32, Ordering, spin_loop};
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
-use core::sync::atomic::{AtomicU32, Ordering};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
 const CONTENDED: u32 = 2;
-
-/// Looks at a held lock before sleeping: about the length of the critical sections here.
-const SPINS: u32 = 64;
 
 /// A mutual exclusion lock over [`Park`]: it spins where nothing sleeps and sleeps where threads
 /// can be preempted, so that a preempted holder does not stall a spinning core.
@@ -62,7 +60,7 @@ impl<T> Lock<T> {
 
     #[cold]
     fn wait(&self, park: &dyn Park) {
-        for _ in 0..SPINS {
+        for _ in 0..LOCK_SPINS {
             if self.state.load(Ordering::Relaxed) == FREE
                 && self
                     .state
@@ -71,7 +69,7 @@ impl<T> Lock<T> {
             {
                 return;
             }
-            core::hint::spin_loop();
+            spin_loop();
         }
         // Whoever takes the lock here leaves it CONTENDED, for it cannot know whether others sleep.
         while self.state.swap(CONTENDED, Ordering::Acquire) != FREE {

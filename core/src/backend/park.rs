@@ -1,6 +1,6 @@
 //! Putting a thread of the host to sleep until another one wakes it.
 
-use core::sync::atomic::{AtomicU32, Ordering, fence};
+use crate::sync::{AtomicU32, Ordering, fence, spin_loop};
 
 /// How host threads sleep, given by [`Events::parker`](super::Events::parker).
 ///
@@ -36,7 +36,7 @@ pub struct SpinPark;
 
 impl Park for SpinPark {
     fn park(&self, _: &AtomicU32, _: u32, _: Option<u64>) {
-        core::hint::spin_loop();
+        spin_loop();
     }
 
     fn unpark(&self, _: *const AtomicU32) {}

@@ -4,12 +4,12 @@
 //! [`Trace`](super::Trace) reports calls, [`FaultInjector`](super::FaultInjector) has some of them fail. Wraps nest.
 
 use super::{
-    AgentId, AgentInfo, Allocation, BankId, CacheInfo, Clock, ClockCounters, Debug, Dma, DmaError,
-    DmaRequest, EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareQueue,
-    Ipc, LinkInfo, Memory, MemoryBank, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest,
-    NotSupported, Park, Profiling, QueueCreateError, QueueHandle, QueueRequest, QueueUpdate,
-    Queues, SkippedAgent, Svm, SvmAttribute, SvmError, Timeout, Topology, TopologyError,
-    VirtualMemory, WaitMode,
+    AgentId, AgentInfo, Allocation, BankId, CacheInfo, Clock, ClockCounters, Debug, Dma, DmaEngine,
+    DmaError, DmaRequest, EventError, EventId, EventKind, EventOutcome, EventReport, Events,
+    HardwareQueue, Ipc, LinkInfo, Memory, MemoryBank, MemoryError, MemoryFlags, MemoryHandle,
+    MemoryRequest, NotSupported, Park, Profiling, QueueCreateError, QueueHandle, QueueRequest,
+    QueueUpdate, Queues, SkippedAgent, Svm, SvmAttribute, SvmError, Timeout, Topology,
+    TopologyError, VirtualMemory, WaitMode,
 };
 use core::error::Error;
 use core::ptr::NonNull;
@@ -461,6 +461,10 @@ impl<B: Clock, H: Hook> Clock for Wrap<B, H> {
 }
 
 impl<B: Dma, H: Hook> Dma for Wrap<B, H> {
+    fn dma_engine(&self, agent: AgentId) -> Option<DmaEngine> {
+        self.inner.dma_engine(agent)
+    }
+
     unsafe fn copy(&self, agent: AgentId, to: u64, from: u64, bytes: u64) -> Result<(), DmaError> {
         let call = Call::Copy {
             agent,

@@ -617,11 +617,20 @@ impl Filler<'_> {
     }
 }
 
-/// An argument without a name: `#2`.
+/// An argument without a name: `#2`. Without the formatting of core's library, which is as large as all of this file.
 fn number_text(index: usize) -> Text {
-    use core::fmt::Write;
-    let mut text = heapless::String::<24, u8>::new();
-    // 21 bytes at most.
-    let _ = write!(text, "#{index}");
-    Text::new(&text)
+    // 20 digits at most, and a sign before them.
+    let mut text = [b'#'; 21];
+    let mut rest = index;
+    let mut start = text.len() - 1;
+    for digit in text.iter_mut().skip(1).rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        start -= 1;
+        if rest == 0 {
+            break;
+        }
+    }
+    let text = text.get(start..).unwrap_or(&[]);
+    Text::new(str::from_utf8(text).unwrap_or("#"))
 }

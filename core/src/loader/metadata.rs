@@ -397,13 +397,19 @@ pub(super) fn array<'a>(key: &str, value: Value<'a>) -> Result<Array<'a>, Metada
 }
 
 fn numbers<const N: usize>(key: &str, value: Value<'_>) -> Result<[u32; N], MetadataError> {
+    let mut numbers = [0; N];
+    fill(key, value, &mut numbers)?;
+    Ok(numbers)
+}
+
+/// Once for all lengths.
+fn fill(key: &str, value: Value<'_>, numbers: &mut [u32]) -> Result<(), MetadataError> {
     let array = array(key, value)?;
-    if array.len() != N {
+    if array.len() != numbers.len() {
         return Err(wrong(key, "an array of the right length"));
     }
-    let mut numbers = [0; N];
     for (slot, value) in numbers.iter_mut().zip(array.values()) {
         *slot = number(key, value?)?;
     }
-    Ok(numbers)
+    Ok(())
 }

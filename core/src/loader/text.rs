@@ -17,8 +17,10 @@ impl Text {
     /// Copies what fits of `name`.
     #[must_use]
     pub fn new(name: &str) -> Self {
+        let kept = name.get(..name.floor_char_boundary(CAPACITY)).unwrap_or("");
         let mut start = heapless::String::new();
-        let cut = name.chars().any(|c| start.push(c).is_err());
+        // It fits: it is no longer than there is room for.
+        let cut = start.push_str(kept).is_err() || kept.len() < name.len();
         Self { start, cut }
     }
 

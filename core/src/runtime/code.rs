@@ -101,7 +101,8 @@ fn segment_error(error: AllocError, agent: AgentId, size: u64) -> SegmentError {
         | AllocError::NoAgent { .. }
         | AllocError::UnknownAddress { .. }
         | AllocError::OutOfRange { .. }
-        | AllocError::NotReachable { .. } => MemoryError::BadAgent { agent },
+        | AllocError::NotReachable { .. }
+        | AllocError::Engine(_) => MemoryError::BadAgent { agent },
     })
 }
 

@@ -1,5 +1,6 @@
 //! What can be set when a runtime is made.
 
+use super::scratch::ScratchEvent;
 use super::spawn::Spawn;
 use crate::config;
 
@@ -21,6 +22,9 @@ pub struct RuntimeConfig {
     pub kernarg_bytes: u64,
     /// Most bytes of scratch memory that a queue keeps after use.
     pub scratch_keep_bytes: u64,
+    /// Who is told when queues get scratch memory and give it back: on the thread that serves the queue, which is not served
+    /// meanwhile. It must not destroy the queue.
+    pub on_scratch: Option<fn(&ScratchEvent)>,
 }
 
 impl Default for RuntimeConfig {
@@ -33,6 +37,7 @@ impl Default for RuntimeConfig {
             signals: config::SIGNALS_PER_CHUNK,
             kernarg_bytes: config::KERNARG_BYTES,
             scratch_keep_bytes: config::SCRATCH_KEEP_BYTES,
+            on_scratch: None,
         }
     }
 }

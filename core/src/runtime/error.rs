@@ -1,6 +1,6 @@
 //! What can go wrong, by what was being done.
 
-use crate::backend::{AgentId, EventError, MemoryError, QueueCreateError, TopologyError};
+use crate::backend::{AgentId, DmaError, EventError, MemoryError, QueueCreateError, TopologyError};
 use crate::loader::{CodeObjectError, LoadError, Text, kernarg};
 use crate::mem::{Address, KernargError, PoolId};
 use crate::queue::{QueueStatus, RingError};
@@ -88,6 +88,9 @@ pub enum AllocError {
         /// The address.
         address: Address,
     },
+    /// A copy engine did not do its work.
+    #[error("{0}")]
+    Engine(DmaError),
     /// The backend refused.
     #[error("{0}")]
     Backend(#[from] MemoryError),

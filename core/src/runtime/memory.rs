@@ -336,73 +336,6 @@ impl<B: Backend + ?Sized> Runtime<B> {
         self.give_back(entry.ok_or(unknown)?)
     }
 
-    /// Copies `size` bytes; returns when they are there. Addresses that the runtime does not know are
-    /// host memory. Uses host mappings, or a copy engine where there is none.
-    ///
-    /// # Safety
-    /// Both ranges are valid memory, and nothing else writes them meanwhile.
-    ///
-    /// # Errors
-    /// [`AllocError::OutOfRange`], [`AllocError::NotReachable`].
-    pub unsafe fn copy(&self, to: Address, from: Address, size: u64) -> Result<(), AllocError> {
-        if size == 0 {
-            return Ok(());
-        }
-        let target = self.resolve(to, size)?;
-        let source = self.resolve(from, size)?;
-        let to_owner = target.owner;
-        if let (Some(target), Some(source)) = (target.host, source.host) {
-            // SAFETY: both ranges are mapped on the host: looked up above, or by the caller's promise; the
-            // caller keeps other writers away. They may overlap.
-            unsafe { core::ptr::copy(source.as_ptr(), target.as_ptr(), size as usize) };
-            if let Some(owner) = to_owner {
-                self.backend().flush_host_writes(owner);
-            }
-            return Ok(());
-        }
-        let (agent, bad) = match (target.owner, source.owner) {
-            (Some(agent), _) if target.host.is_none() => (agent, to),
-            (_, Some(agent)) => (agent, from),
-            _ => (AgentId(0), to),
-        };
-        // SAFETY: the ranges are mapped, by the registry or the caller's promise.
-        unsafe {
-            self.backend()
-                .copy(agent, target.device, source.device, size)
-        }
-        .map_err(|_| AllocError::NotReachable { address: bad })
-    }
-
-    /// Stores `value` to `count` consecutive 32-bit words.
-    ///
-    /// # Safety
-    /// The range is valid memory, and nothing else writes it meanwhile.
-    ///
-    /// # Errors
-    /// [`AllocError::OutOfRange`], [`AllocError::NotReachable`].
-    pub unsafe fn fill(&self, to: Address, value: u32, count: u64) -> Result<(), AllocError> {
-        if count == 0 {
-            return Ok(());
-        }
-        let size = count.checked_mul(4).ok_or(AllocError::OutOfRange {
-            address: to,
-            size: u64::MAX,
-        })?;
-        let target = self.resolve(to, size)?;
-        let host = target
-            .host
-            .ok_or(AllocError::NotReachable { address: to })?
-            .cast::<u32>();
-        for at in 0..count as usize {
-            // SAFETY: inside the range, which is mapped on the host as for `copy`.
-            unsafe { host.add(at).write_unaligned(value) };
-        }
-        if let Some(owner) = target.owner {
-            self.backend().flush_host_writes(owner);
-        }
-        Ok(())
-    }
-
     /// Bytes that a pool can still give.
     ///
     /// # Errors
@@ -418,42 +351,6 @@ impl<B: Backend + ?Sized> Runtime<B> {
             None => Ok(()),
         }
     }
-
-    fn resolve(&self, address: Address, size: u64) -> Result<Place, AllocError> {
-        let memory = self.memory().lock(self.park());
-        let Some(entry) = memory.containing(address) else {
-            return Ok(Place {
-                host: NonNull::new(address.as_ptr()),
-                device: address.0,
-                owner: None,
-            });
-        };
-        let info = &entry.info;
-        // By whichever of the two addresses was given.
-        let from_agent = address.0.wrapping_sub(info.agent_base.0);
-        let offset = if from_agent < info.size.max(1) {
-            from_agent
-        } else {
-            address.0.wrapping_sub(info.host_base.0)
-        };
-        if offset.checked_add(size).is_none_or(|end| end > info.size) {
-            return Err(AllocError::OutOfRange { address, size });
-        }
-        Ok(Place {
-            host: (info.host_base.0 != 0)
-                .then(|| NonNull::new(info.host_base.offset(offset).as_ptr()))
-                .flatten(),
-            device: info.agent_base.0 + offset,
-            owner: info.owner,
-        })
-    }
-}
-
-/// Where bytes are.
-struct Place {
-    host: Option<NonNull<u8>>,
-    device: u64,
-    owner: Option<AgentId>,
 }
 
 fn host_address(allocation: &Allocation) -> Address {

@@ -13,6 +13,7 @@ mod agent;
 mod buffer;
 mod code;
 mod config;
+mod copy;
 mod dispatch;
 mod error;
 mod memory;
@@ -36,6 +37,7 @@ pub use queue::{Queue, QueueConfig, QueueFailure, QueueType};
 pub use reactor::handlers::{HandlerId, SignalCallback};
 pub use reactor::service::{ErrorCallback, SystemEvent, SystemHandler};
 pub use reactor::waiters::WaitHint;
+pub use scratch::ScratchEvent;
 pub use signals::{Signal, SignalRef, WaitCondition, WaitOutcome};
 #[cfg(feature = "std")]
 pub use spawn::StdSpawn;

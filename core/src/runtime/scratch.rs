@@ -12,6 +12,45 @@ use crate::wire::aql::{Header, PacketType};
 use crate::wire::queue::{AmdQueue, QueueProperties};
 use core::sync::atomic::Ordering;
 
+/// What becomes of a queue's scratch memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ScratchEvent {
+    /// A dispatch needs more than the queue has.
+    AllocStart {
+        /// The address of the queue's `hsa_queue_t`.
+        queue: u64,
+        /// The index of the dispatch's packet.
+        packet: u64,
+    },
+    /// The queue has more, or cannot have it.
+    AllocEnd {
+        /// The address of the queue's `hsa_queue_t`.
+        queue: u64,
+        /// The index of the dispatch's packet.
+        packet: u64,
+        /// Bytes that the queue has now; 0 if there was not enough memory.
+        bytes: u64,
+        /// How many waves have a slice.
+        waves: u32,
+        /// Whether it is taken back after this dispatch.
+        once: bool,
+    },
+    /// The queue's scratch is being freed.
+    FreeStart {
+        /// The address of the queue's `hsa_queue_t`.
+        queue: u64,
+        /// Whether it was given for one dispatch.
+        once: bool,
+    },
+    /// The queue's scratch is free.
+    FreeEnd {
+        /// The address of the queue's `hsa_queue_t`.
+        queue: u64,
+        /// Whether it was given for one dispatch.
+        once: bool,
+    },
+}
+
 /// A queue's scratch memory.
 pub(crate) struct QueueScratch<B: Backend + ?Sized> {
     block: Option<Block<B>>,
@@ -19,11 +58,12 @@ pub(crate) struct QueueScratch<B: Backend + ?Sized> {
     given: Option<(u64, u32, ScratchRequest)>,
     device: Option<ScratchDevice>,
     bank: Option<BankId>,
+    on_event: Option<fn(&ScratchEvent)>,
 }
 
 impl<B: Backend + ?Sized> QueueScratch<B> {
     /// None yet, for a queue of this agent.
-    pub fn new(agent: &Agent) -> Self {
+    pub fn new(agent: &Agent, on_event: Option<fn(&ScratchEvent)>) -> Self {
         let device = agent.gpu().and_then(|gpu| {
             let major = u32::from(agent.isa?.processor().version.major);
             Some(ScratchDevice {
@@ -47,6 +87,13 @@ impl<B: Backend + ?Sized> QueueScratch<B> {
             given: None,
             device,
             bank,
+            on_event,
+        }
+    }
+
+    fn tell(&self, event: &ScratchEvent) {
+        if let Some(tell) = self.on_event {
+            tell(event);
         }
     }
 
@@ -58,12 +105,38 @@ impl<B: Backend + ?Sized> QueueScratch<B> {
         ring: &QueueRing<B>,
         request: ScratchRequest,
     ) -> Result<(), QueueStatus> {
+        let wanted = wanted(ring).ok_or(QueueStatus::InvalidPacketFormat)?;
+        let amd_queue = ring.memory().amd_queue();
+        let (queue, packet) = (address(amd_queue), wanted.read);
+        self.tell(&ScratchEvent::AllocStart { queue, packet });
+        let given = self.give(reactor, amd_queue, &wanted, request);
+        let (bytes, waves) = match &given {
+            Ok(figures) => (figures.total_bytes, figures.waves),
+            Err(_) => (0, 0),
+        };
+        let once = is_once(amd_queue);
+        self.tell(&ScratchEvent::AllocEnd {
+            queue,
+            packet,
+            bytes,
+            waves,
+            once,
+        });
+        given.map(drop)
+    }
+
+    fn give(
+        &mut self,
+        reactor: &Reactor<B>,
+        queue: &AmdQueue,
+        wanted: &Wanted,
+        request: ScratchRequest,
+    ) -> Result<ScratchLayout, QueueStatus> {
         let Wanted {
             read,
             lane_bytes,
             group_items,
-        } = wanted(ring).ok_or(QueueStatus::InvalidPacketFormat)?;
-        let queue = ring.memory().amd_queue();
+        } = *wanted;
         let asked = Some((read, lane_bytes, request));
         if self.given == asked && self.block.is_some() {
             // It has what it asks for, and asks again: giving it once more would go on for ever.
@@ -101,7 +174,7 @@ impl<B: Backend + ?Sized> QueueScratch<B> {
             match block {
                 Ok(block) => {
                     self.install(queue, &figures, block, reactor.config.scratch_keep_bytes);
-                    return Ok(());
+                    return Ok(figures);
                 }
                 // Fewer waves at a time then.
                 Err(_) if has_fewer(&mut device, least) => {}
@@ -150,6 +223,13 @@ impl<B: Backend + ?Sized> QueueScratch<B> {
     }
 
     fn clear(&mut self, queue: &AmdQueue) {
+        let (address, once) = (address(queue), is_once(queue));
+        if self.block.is_some() {
+            self.tell(&ScratchEvent::FreeStart {
+                queue: address,
+                once,
+            });
+        }
         queue.compute_tmpring_size.store(0, Ordering::Relaxed);
         queue
             .scratch_backing_memory_location
@@ -163,8 +243,24 @@ impl<B: Backend + ?Sized> QueueScratch<B> {
         queue
             .queue_properties
             .fetch_and(!QueueProperties::USE_SCRATCH_ONCE.bits(), Ordering::Relaxed);
-        self.block = None;
+        if self.block.take().is_some() {
+            self.tell(&ScratchEvent::FreeEnd {
+                queue: address,
+                once,
+            });
+        }
     }
+}
+
+/// What the client calls a queue.
+fn address(queue: &AmdQueue) -> u64 {
+    core::ptr::from_ref(queue).addr() as u64
+}
+
+/// Whether the queue's scratch is for one dispatch.
+fn is_once(queue: &AmdQueue) -> bool {
+    let properties = queue.queue_properties.load(Ordering::Relaxed);
+    properties & QueueProperties::USE_SCRATCH_ONCE.bits() != 0
 }
 
 /// Halves the wave slots, unless fewer than `least` would be left; gives whether it did. Units without a slot of their own

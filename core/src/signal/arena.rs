@@ -12,9 +12,9 @@
 use super::slot::{NO_SLOT, SignalFlags, SignalHandle, SignalSlot};
 use crate::backend::{Lock, Park};
 use crate::config::{SIGNAL_CHUNKS, SIGNAL_QUARANTINE};
+use crate::sync::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use crate::wire::signal::SignalKind;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use thiserror_no_std::Error;
 
 /// Why there is no slot.

@@ -1,7 +1,7 @@
 //! Operations on a signal's value, as the HSA runtime specification 1.2, section 2.4 lists them.
 
+use crate::sync::Ordering;
 use crate::wire::signal::AmdSignal;
-use core::sync::atomic::Ordering;
 
 /// Memory order of an operation. The specification's `scacquire`, `screlease` and
 /// `scacq_screl` are `Acquire`, `Release` and `AcqRel`.
@@ -20,6 +20,7 @@ pub enum MemoryOrder {
 
 impl MemoryOrder {
     /// For a load, which cannot release: that part is dropped.
+    #[inline(always)]
     pub const fn load(self) -> Ordering {
         match self {
             Self::Relaxed | Self::Release => Ordering::Relaxed,
@@ -28,6 +29,7 @@ impl MemoryOrder {
     }
 
     /// For a store, which cannot acquire: that part is dropped.
+    #[inline(always)]
     pub const fn store(self) -> Ordering {
         match self {
             Self::Relaxed | Self::Acquire => Ordering::Relaxed,
@@ -36,6 +38,7 @@ impl MemoryOrder {
     }
 
     /// For a read-modify-write.
+    #[inline(always)]
     pub const fn rmw(self) -> Ordering {
         match self {
             Self::Relaxed => Ordering::Relaxed,

@@ -1,8 +1,8 @@
 //! One slot of an arena: the 64 bytes that devices know, and 64 of the runtime's.
 
 use crate::assert_layout;
+use crate::sync::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use crate::wire::signal::{AmdSignal, SignalKind};
-use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 /// Kind of a doorbell without a register: a store calls the backend. Not part of the ABI, and not
 /// a number that it uses.

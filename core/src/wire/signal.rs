@@ -3,7 +3,7 @@
 //! raise an interrupt if the mailbox is not null.
 
 use crate::assert_layout;
-use core::sync::atomic::{AtomicI64, AtomicU64};
+use crate::sync::{AtomicI64, AtomicU64};
 
 /// What a signal structure stands for (`amd_signal_kind64_t`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

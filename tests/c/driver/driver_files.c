@@ -160,7 +160,7 @@ static int count_mappings(void) {
   int lines = 0;
   char line[4096];
   while (fgets(line, sizeof line, maps))
-    lines += strstr(line, "rukh-sim") != NULL;
+    lines += strstr(line, "/memfd:rukh-") != NULL;
   fclose(maps);
   return lines;
 }
@@ -208,6 +208,135 @@ static void memory(void) {
   CHECK(count_mappings() == before);
   close((int)vm.drm_fd);
   close(kfd);
+}
+
+/* Of interface 1.12: Debian 12's header ends before. */
+struct export_dmabuf_args {
+  uint64_t handle;
+  uint32_t flags, dmabuf_fd;
+};
+#define EXPORT_DMABUF _IOWR('K', 0x24, struct export_dmabuf_args)
+
+/* A driver that is open, with the address space of its first GPU: that of whichever render file asked first. */
+static int open_driver(uint32_t gpu) {
+  int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  int render = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
+  struct kfd_ioctl_acquire_vm_args vm = {.drm_fd = (uint32_t)render, .gpu_id = gpu};
+  CHECK(kfd >= 0 && (ioctl(kfd, AMDKFD_IOC_ACQUIRE_VM, &vm) == 0 || errno == EBUSY));
+  return kfd;
+}
+
+static uint64_t allocate(int kfd, uint32_t gpu, void *va, size_t bytes, uint32_t flags, uint64_t host) {
+  struct kfd_ioctl_alloc_memory_of_gpu_args memory = {
+      .va_addr = (uintptr_t)va, .size = bytes, .gpu_id = gpu, .flags = flags, .mmap_offset = host};
+  return ioctl(kfd, AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, &memory) == 0 ? memory.handle : 0;
+}
+
+static int map_to(int kfd, uint64_t handle, uint32_t gpu) {
+  struct kfd_ioctl_map_memory_to_gpu_args map = {
+      .handle = handle, .device_ids_array_ptr = (uintptr_t)&gpu, .n_devices = 1};
+  return ioctl(kfd, AMDKFD_IOC_MAP_MEMORY_TO_GPU, &map);
+}
+
+/* Device memory of one process's in another's: the descriptor is all that they share. */
+static void dmabufs(void) {
+  enum { BYTES = 64 << 10 };
+  uint32_t gpu = gpu_id(1);
+  int kfd = open_driver(gpu);
+  void *va = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  uint32_t vram = KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE;
+  struct export_dmabuf_args export = {.handle = allocate(kfd, gpu, va, BYTES, vram, 0), .flags = O_CLOEXEC};
+  CHECK(export.handle != 0 && ioctl(kfd, EXPORT_DMABUF, &export) == 0);
+  int dmabuf = (int)export.dmabuf_fd;
+  CHECK(fcntl(dmabuf, F_GETFD) == FD_CLOEXEC && lseek(dmabuf, 0, SEEK_END) == BYTES);
+  unsigned char *here = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf, 0);
+  CHECK(here != MAP_FAILED && here[BYTES - 1] == 0);
+  memset(here, 7, BYTES);
+
+  /* Not everything is exported, and not every descriptor is a dmabuf. */
+  void *own = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  struct export_dmabuf_args wrong = {
+      .handle = allocate(kfd, gpu, own, BYTES, KFD_IOC_ALLOC_MEM_FLAGS_USERPTR, (uintptr_t)own)};
+  CHECK(wrong.handle != 0);
+  FAILS(EPERM, ioctl(kfd, EXPORT_DMABUF, &wrong));
+  wrong.handle = 12345;
+  FAILS(EINVAL, ioctl(kfd, EXPORT_DMABUF, &wrong));
+  struct kfd_ioctl_get_dmabuf_info_args none = {.dmabuf_fd = (uint32_t)kfd};
+  FAILS(EINVAL, ioctl(kfd, AMDKFD_IOC_GET_DMABUF_INFO, &none));
+  none.dmabuf_fd = 9999;
+  FAILS(EBADF, ioctl(kfd, AMDKFD_IOC_GET_DMABUF_INFO, &none));
+
+  fflush(stderr);
+  pid_t child = fork();
+  if (child == 0) {
+    int theirs = open_driver(gpu);
+    char metadata[16];
+    struct kfd_ioctl_get_dmabuf_info_args info = {
+        .dmabuf_fd = (uint32_t)dmabuf, .metadata_ptr = (uintptr_t)metadata, .metadata_size = sizeof metadata};
+    CHECK(ioctl(theirs, AMDKFD_IOC_GET_DMABUF_INFO, &info) == 0);
+    CHECK(info.size == BYTES && info.gpu_id == gpu && info.metadata_size == 0);
+    CHECK(info.flags == (KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC));
+    void *at = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct kfd_ioctl_import_dmabuf_args import = {
+        .va_addr = (uintptr_t)at, .gpu_id = gpu, .dmabuf_fd = (uint32_t)dmabuf};
+    CHECK(ioctl(theirs, AMDKFD_IOC_IMPORT_DMABUF, &import) == 0 && map_to(theirs, import.handle, gpu) == 0);
+    unsigned char *there = mmap(at, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, dmabuf, 0);
+    CHECK(there == at && there[0] == 7 && there[BYTES - 1] == 7);
+    there[1] = 8;
+    /* What was imported is exported as well as what was allocated. */
+    struct export_dmabuf_args again = {.handle = import.handle};
+    CHECK(ioctl(theirs, EXPORT_DMABUF, &again) == 0);
+    unsigned char *third = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, (int)again.dmabuf_fd, 0);
+    CHECK(third != MAP_FAILED && third[1] == 8);
+    _exit(failures);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  CHECK(here[1] == 8);
+  struct kfd_ioctl_free_memory_of_gpu_args release = {.handle = export.handle};
+  CHECK(ioctl(kfd, AMDKFD_IOC_FREE_MEMORY_OF_GPU, &release) == 0);
+  CHECK(here[1] == 8 && munmap(here, BYTES) == 0 && close(dmabuf) == 0);
+}
+
+static int svm(int kfd, void *start, size_t bytes, uint32_t op, struct kfd_ioctl_svm_attribute *attribute) {
+  struct {
+    struct kfd_ioctl_svm_args head;
+    struct kfd_ioctl_svm_attribute attribute;
+  } request = {{.start_addr = (uintptr_t)start, .size = bytes, .op = op, .nattr = 1}, *attribute};
+  int answer = ioctl(kfd, _IOWR('K', 0x20, request), &request);
+  *attribute = request.attribute;
+  return answer;
+}
+
+/* Ranges of the process's own memory, which the driver forgets when they are unmapped. */
+static void shared_memory(void) {
+  enum { BYTES = 64 << 10 };
+  uint32_t gpu = gpu_id(1);
+  int kfd = open_driver(gpu);
+  char *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  struct kfd_ioctl_svm_attribute give = {KFD_IOCTL_SVM_ATTR_ACCESS, gpu};
+  CHECK(svm(kfd, memory, BYTES, KFD_IOCTL_SVM_OP_SET_ATTR, &give) == 0);
+  struct kfd_ioctl_svm_attribute ask = give;
+  CHECK(svm(kfd, memory, BYTES, KFD_IOCTL_SVM_OP_GET_ATTR, &ask) == 0 && ask.type == KFD_IOCTL_SVM_ATTR_ACCESS);
+  FAILS(EINVAL, svm(kfd, memory + 1, BYTES, KFD_IOCTL_SVM_OP_SET_ATTR, &give));
+  FAILS(EINVAL, svm(kfd, memory, 0, KFD_IOCTL_SVM_OP_SET_ATTR, &give));
+  FAILS(EFAULT, svm(kfd, (void *)4096, 4096, KFD_IOCTL_SVM_OP_SET_ATTR, &give));
+  struct kfd_ioctl_svm_attribute nobody = {KFD_IOCTL_SVM_ATTR_ACCESS, 1}, unknown = {99, 0};
+  FAILS(EINVAL, svm(kfd, memory, BYTES, KFD_IOCTL_SVM_OP_SET_ATTR, &nobody));
+  FAILS(EINVAL, svm(kfd, memory, BYTES, KFD_IOCTL_SVM_OP_SET_ATTR, &unknown));
+  /* Buffer objects and shared ranges keep out of each other's way. */
+  uint32_t vram = KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE;
+  errno = 0;
+  CHECK(allocate(kfd, gpu, memory, BYTES, vram, 0) == 0 && errno == EADDRINUSE);
+  errno = 0;
+  CHECK(allocate(kfd, gpu, memory + BYTES, 4096, KFD_IOC_ALLOC_MEM_FLAGS_USERPTR, (uintptr_t)memory) == 0 &&
+        errno == EADDRINUSE);
+  CHECK(munmap(memory, BYTES) == 0);
+  FAILS(EFAULT, svm(kfd, memory, BYTES, KFD_IOCTL_SVM_OP_GET_ATTR, &ask));
+  CHECK(mmap(memory, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == memory);
+  uint64_t object = allocate(kfd, gpu, memory, BYTES, vram, 0);
+  CHECK(object != 0 && map_to(kfd, object, gpu) == 0);
+  FAILS(EADDRINUSE, svm(kfd, memory, BYTES, KFD_IOCTL_SVM_OP_SET_ATTR, &give));
 }
 
 static int query(int fd, unsigned what, void *to, unsigned bytes) {
@@ -365,6 +494,8 @@ int main(void) {
   directories();
   render_node();
   memory();
+  dmabufs();
+  shared_memory();
   threads();
   children();
   if (failures)

@@ -43,6 +43,31 @@ static void counted_store(hsa_signal_t signal, hsa_signal_value_t value) {
 int tool_calls(int which) { return which == 0 ? get_info_calls : which == 1 ? store_calls : pool_calls; }
 const struct root *tool_table(void) { return root; }
 
+/* What the runtime reports of scratch memory: hsa_amd_tool.h has these structures; each event begins alike. */
+struct scratch_event {
+  uint32_t kind; /* 1: allocation starts, 2: has ended, 3: freeing starts, 4: has ended */
+  const hsa_queue_t *queue;
+  uint32_t flags;
+  uint64_t dispatch_id; /* of 1 and 2 */
+  size_t size, slots;   /* of 2 */
+};
+static struct scratch_event scratch_events[16];
+static atomic_int scratch_count;
+
+static hsa_status_t on_scratch(const struct scratch_event *event) {
+  int at = atomic_fetch_add(&scratch_count, 1);
+  if (at < 16) {
+    size_t size = event->kind == 2 ? sizeof *event : event->kind == 1 ? 32 : 24;
+    memcpy(&scratch_events[at], event, size);
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+int tool_scratch_events(const struct scratch_event **events) {
+  *events = scratch_events;
+  return scratch_count;
+}
+
 static void say(const char *what) {
   if (getenv("TOOL_LOG"))
     printf("tool %s\n", what);
@@ -77,6 +102,12 @@ bool OnLoad(struct root *table, uint64_t runtime_version, uint64_t failed_count,
   store = (void (*)(hsa_signal_t, hsa_signal_value_t))table->core->slots[CORE_SIGNAL_STORE_SCRELEASE];
   table->core->slots[CORE_GET_INFO] = counted_get_info;
   table->core->slots[CORE_SIGNAL_STORE_SCRELEASE] = counted_store;
+  if (table->tools->version.major_id != 1 || table->tools->version.minor_id != 16 + 6 * 8) {
+    printf("FAIL the table of events is not the one that was expected\n");
+    return false;
+  }
+  for (int i = 0; i < 6; i++)
+    table->tools->slots[i] = on_scratch;
   say("loaded");
   return true;
 }

@@ -1,11 +1,13 @@
 //! Core's tier 0 where there is nothing else: no std, no allocator, no C library, no start files.
 //!
 //! One packet travels from a producer through the ring to a consumer that plays the device, and back as
-//! a decremented signal; a real code object is parsed, its metadata read, its kernel arguments laid out.
+//! a decremented signal; a real code object is parsed, its metadata read, its kernel arguments laid out; packets for
+//! DMA engines and commands are written.
 //! The exit status says which step failed.
 #![no_std]
 #![no_main]
 
+mod engines;
 mod stack;
 mod system;
 
@@ -167,11 +169,13 @@ fn scratch() -> Option<()> {
 const STACK_LIMIT: usize = 8 << 10;
 
 pub(crate) fn run() -> i32 {
-    let steps: [(&str, fn() -> Option<()>); 4] = [
+    let steps: [(&str, fn() -> Option<()>); 6] = [
         ("packets, ring and signals", || dispatch(3)),
         ("code object", code_object),
         ("metadata and arguments", arguments),
         ("scratch", scratch),
+        ("SDMA packets", engines::sdma),
+        ("PM4 commands", engines::pm4),
     ];
     for (number, (name, step)) in (1..).zip(steps) {
         system::print(name);

@@ -201,7 +201,8 @@ GOLDEN_ENTRY(mfma_gfx950, const u32 *, const u32 *, f32 *, i32 *)
 
 #if !defined(__AMDGCN__) || defined(__GFX12__)
 /* Of a row of 16, each half of the lanes has 8 in a wave of 32, each quarter 4 in one of 64; a lane's results are
- * those of one column. */
+ * those of one column. In a wave of 64 the second quarter of the lanes has the rows from 8 on, the third those from 4
+ * on: AMD's Matrix Instruction Calculator, `--architecture rdna4 --wavefront 64 --D-matrix --register-layout`. */
 __global__ void wmma_gfx12(const u32 *a, const u32 *b, f32 *singles, i32 *integers) {
 #ifdef __AMDGCN__
 #if GOLDEN_WAVE_SIZE == 32
@@ -222,6 +223,11 @@ __global__ void wmma_gfx12(const u32 *a, const u32 *b, f32 *singles, i32 *intege
 #define WMMA(name) __builtin_amdgcn_wmma_##name##_w64_gfx12
 #endif
   u32 lane = lane_id(), row = lane % 16, first = lane / 16 * EACH;
+#if GOLDEN_WAVE_SIZE == 32
+  u32 top = first;
+#else
+  u32 top = lane / 16 % 2 * 8 + lane / 32 * 4;
+#endif
   halves ah, bh;
   shorts as, bs;
   union {
@@ -235,20 +241,20 @@ __global__ void wmma_gfx12(const u32 *a, const u32 *b, f32 *singles, i32 *intege
     bh[r] = (f16)small(b, row, first + r);
     as[r] = bf16_of(small(a, row, first + r));
     bs[r] = bf16_of(small(b, row, first + r));
-    c[r] = (f32)(ci[r] = (i32)(first + r) - (i32)row);
+    c[r] = (f32)(ci[r] = (i32)(top + r) - (i32)row);
   }
   for (u32 k = 0; k < EACH / 4; k++) {
-    ai.each[k] = four_bytes(a, row, first + 4 * k);
-    bi.each[k] = four_bytes(b, row, first + 4 * k);
-    a8.each[k] = four_f8(a, row, first + 4 * k, 7);
-    b8.each[k] = four_f8(b, row, first + 4 * k, 7);
+    ai.each[k] = four_bytes(a, row, top + 4 * k);
+    bi.each[k] = four_bytes(b, row, top + 4 * k);
+    a8.each[k] = four_f8(a, row, top + 4 * k, 7);
+    b8.each[k] = four_f8(b, row, top + 4 * k, 7);
   }
   sums d0 = WMMA(f32_16x16x16_f16)(ah, bh, c);
   sums d1 = WMMA(f32_16x16x16_bf16)(as, bs, c);
   sums d2 = WMMA(f32_16x16x16_fp8_fp8)(a8.all, b8.all, c);
   integer_sums di = WMMA(i32_16x16x16_iu8)(true, ai.all, true, bi.all, ci, false);
   for (u32 r = 0; r < EACH; r++) {
-    u32 at = (first + r) * 16 + row;
+    u32 at = (top + r) * 16 + row;
     singles[at] = d0[r];
     singles[256 + at] = d1[r];
     singles[512 + at] = d2[r];

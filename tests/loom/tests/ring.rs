@@ -4,7 +4,7 @@ use loom::thread;
 use rukh_core::queue::memory::PACKET_DWORDS;
 use rukh_core::queue::{Ring, RingError};
 use rukh_core::wire::aql::PACKET_SIZE;
-use rukh_loom::Memory;
+use rukh_loom::ring::Memory;
 use std::sync::Arc;
 
 /// An agent-dispatch packet whose every word tells its number.

@@ -1,19 +1,9 @@
 /* OpenACC through libgomp: parallel loops in gangs, workers and vectors, reductions, data regions, asynchronous queues. */
+#include "../check.h"
+
 #include <openacc.h>
-#include <stdio.h>
 
 #define N 2048
-
-static int failures;
-#define CHECK(condition, ...)                                                                                          \
-  do {                                                                                                                 \
-    if (!(condition)) {                                                                                                \
-      failures++;                                                                                                      \
-      printf("FAIL %s:%d: ", __FILE__, __LINE__);                                                                      \
-      printf(__VA_ARGS__);                                                                                             \
-      printf("\n");                                                                                                    \
-    }                                                                                                                  \
-  } while (0)
 
 #pragma acc routine seq
 static int collatz(int n) {
@@ -74,8 +64,5 @@ int main(void) {
   for (int i = 0; i < N; i++)
     CHECK(a[i] == 2 * i && b[i] == 5 * i, "a[%d] = %d, b = %d", i, a[i], b[i]);
 
-  if (failures)
-    return printf("%d failures\n", failures), 1;
-  printf("PASS openacc.c\n");
-  return 0;
+  return finish("libgomp/openacc.c");
 }

@@ -1,21 +1,11 @@
 /* OpenMP target regions through libgomp: mapping, reductions, declare target data and functions, structures,
  * nested data environments, asynchronous regions. Every result is compared with the host's own. */
+#include "../check.h"
+
 #include <omp.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define N 3000
-
-static int failures;
-#define CHECK(condition, ...)                                                                                          \
-  do {                                                                                                                 \
-    if (!(condition)) {                                                                                                \
-      failures++;                                                                                                      \
-      printf("FAIL %s:%d: ", __FILE__, __LINE__);                                                                      \
-      printf(__VA_ARGS__);                                                                                             \
-      printf("\n");                                                                                                    \
-    }                                                                                                                  \
-  } while (0)
 
 #pragma omp declare target
 static int factor = 3;
@@ -188,8 +178,5 @@ int main(void) {
   asynchronous();
   matrix_product();
   prints();
-  if (failures)
-    return printf("%d failures\n", failures), 1;
-  printf("PASS target.c\n");
-  return 0;
+  return finish("libgomp/target.c");
 }

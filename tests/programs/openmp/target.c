@@ -1,23 +1,13 @@
 /* LLVM's OpenMP offload: target regions, reductions, nested parallelism, device functions, mapped structures with
  * pointers, several teams, printf from the device. Results are compared with the host's. Mandatory offload. */
+#include "../check.h"
+
 #include <math.h>
 #include <omp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define N 5000
-
-static int failures;
-#define CHECK(condition, ...)                                                                                          \
-  do {                                                                                                                 \
-    if (!(condition)) {                                                                                                \
-      failures++;                                                                                                      \
-      printf("FAIL %s:%d: ", __FILE__, __LINE__);                                                                      \
-      printf(__VA_ARGS__);                                                                                             \
-      printf("\n");                                                                                                    \
-    }                                                                                                                  \
-  } while (0)
 
 #pragma omp begin declare target
 int table[16];
@@ -244,8 +234,5 @@ int main(void) {
   asynchronous();
   device_memory();
   prints();
-  if (failures)
-    return printf("%d failures\n", failures), 1;
-  printf("PASS openmp/target.c\n");
-  return 0;
+  return finish("openmp/target.c");
 }

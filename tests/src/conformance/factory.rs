@@ -85,12 +85,23 @@ impl Factory for SimFactory {
 #[derive(Clone, Copy, Debug)]
 pub struct KfdFactory {
     gpus: &'static str,
+    small_bar: bool,
 }
 
 impl KfdFactory {
     /// These GPUs, each machine with its own process.
     pub const fn new(gpus: &'static str) -> Self {
-        Self { gpus }
+        Self {
+            gpus,
+            small_bar: false,
+        }
+    }
+
+    /// In machines where the host does not reach device memory.
+    #[must_use]
+    pub const fn with_small_bar(mut self) -> Self {
+        self.small_bar = true;
+        self
     }
 }
 
@@ -101,6 +112,11 @@ impl Factory for KfdFactory {
         let config = SimConfig::parse(self.gpus).expect("the suite names profiles that exist");
         let face = KfdFace::new(config.mode(Mode::Threads { workers: 2 }))
             .expect("the suite simulates few GPUs");
+        let face = if self.small_bar {
+            face.with_small_bar()
+        } else {
+            face
+        };
         KfdBackend::open(face).expect("the face answers what a kernel does")
     }
 

@@ -135,8 +135,18 @@ mod tests {
             let inst = decode(Arch::Gfx900, &bytes).expect("both exist");
             assert_eq!(inst.operands[0], Operand::ExecLo);
             let encoded = encode(Arch::Gfx900, &inst).expect("they can be written");
-            assert_eq!(encoded.bytes()[..encoded.len()], bytes);
+            assert_eq!(encoded.bytes()[..encoded.len()], bytes[..]);
         }
+    }
+
+    #[test]
+    fn scratch_without_any_address_register_keeps_neither() {
+        // scratch_store_dwordx3 off, v[214:216], off offset:375: GFX10.3 has a code for it beside that of no scalar.
+        let bytes = [0xdc7c_4177_u32.to_le_bytes(), 0x007f_d600_u32.to_le_bytes()].concat();
+        let inst = decode(Arch::Gfx1030, &bytes).expect("it exists");
+        assert_eq!(inst.operands[0], Operand::None);
+        let encoded = encode(Arch::Gfx1030, &inst).expect("it can be written");
+        assert_eq!(encoded.bytes()[..encoded.len()], bytes[..]);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! What is done with descriptors: ioctls, copies, closing.
 
 use crate::files::{self, Open};
-use crate::machine::{inside, machine};
+use crate::machine::{Machine, inside, machine};
 use crate::next::{answer, fail, next};
 use core::ffi::{c_int, c_uint, c_ulong, c_void};
-use rukh_core::kfd::uapi::{AcquireVm, Ioctl};
+use rukh_core::kfd::uapi::{AcquireVm, ExportDmabuf, IOCTL_BASE, Ioctl, Svm};
 use rukh_core::kfd::{KfdFile, KfdPort};
 
 /// Bytes of an argument that are kept on the stack: those of nearly all ioctls.
@@ -26,6 +26,24 @@ fn translate(request: u32, bytes: &mut [u8]) {
     }
 }
 
+/// What this library has to know of an ioctl that has succeeded.
+fn succeeded(machine: &Machine, request: u32, bytes: &[u8]) {
+    use zerocopy::FromBytes;
+    let nr = request as u8;
+    if nr == ExportDmabuf::INFO.nr
+        && let Ok((exported, _)) = ExportDmabuf::read_from_prefix(bytes)
+    {
+        files::taken(exported.dmabuf_fd.cast_signed());
+    }
+    // Shared memory that the client unmaps is the face's business.
+    if nr == Svm::INFO.nr
+        && let Ok((svm, _)) = Svm::read_from_prefix(bytes)
+        && let (Ok(start), Ok(size)) = (svm.start_addr.try_into(), svm.size.try_into())
+    {
+        machine.note(start, size);
+    }
+}
+
 /// Sends an ioctl to the face, over a copy of the argument as a kernel has one.
 ///
 /// # Safety
@@ -35,7 +53,7 @@ unsafe fn send(file: KfdFile, request: u32, argument: *mut c_void) -> Result<c_i
     if argument.is_null() && size != 0 {
         return Err(libc::EFAULT);
     }
-    let face = &machine()?.face;
+    let machine = machine()?;
     let (mut small, mut large) = ([0u8; SMALL], Vec::new());
     let bytes = match small.get_mut(..size) {
         Some(bytes) => bytes,
@@ -49,7 +67,11 @@ unsafe fn send(file: KfdFile, request: u32, argument: *mut c_void) -> Result<c_i
     let given = bytes.first_chunk::<4>().copied();
     translate(request, bytes);
     // SAFETY: by the caller's promise.
-    let result = unsafe { face.ioctl_raw(file, request, bytes) };
+    let result = unsafe { machine.face.ioctl_raw(file, request, bytes) };
+    // A render node numbers its calls otherwise.
+    if result.is_ok() && (request >> 8) as u8 == IOCTL_BASE {
+        succeeded(machine, request, bytes);
+    }
     if request as u8 == AcquireVm::INFO.nr
         && let (Some(field), Some(given)) = (bytes.first_chunk_mut::<4>(), given)
     {

@@ -82,7 +82,8 @@ macro_rules! maps {
                         $text as fn(*mut c_void, size_t, c_int, c_int, c_int, off64_t) -> *mut c_void,
                         (address, size, access, flags, fd, offset), or MAP_FAILED
                     );
-                    if flags & libc::MAP_FIXED != 0 && at != MAP_FAILED && !is_inside() {
+                    // Without MAP_FIXED too: what was there has been unmapped behind this library's back.
+                    if at != MAP_FAILED && !is_inside() {
                         mapped_over(at, size);
                     }
                     at

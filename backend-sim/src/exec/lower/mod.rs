@@ -9,9 +9,10 @@ mod scalar;
 mod vector;
 
 pub(crate) use operand::{constant, destination, rows, scalar_index, source};
-pub(crate) use vector::modifiers_of;
+pub(crate) use vector::{lower as lower_vector, modifiers_of};
 
 use super::code::Page;
+use super::fuse::Fused;
 use super::machine::Machine;
 use super::matrix::{self, Matrix};
 use super::microop::{Flow, MicroOp};
@@ -37,6 +38,8 @@ pub(crate) enum Ext {
     Matrix(alloc::boxed::Box<Matrix>),
     /// A conversion with a scale.
     Conversion(Conversion),
+    /// Several instructions in one, of which it is the first.
+    Fused(alloc::boxed::Box<Fused>),
     /// No semantics.
     Unsupported(Unsupported),
 }

@@ -9,7 +9,7 @@ use crate::exec::dual::{Dual, Pair};
 use crate::exec::leveled::function_of;
 use crate::exec::microop::{ABSENT, CONST, MicroOp, VGPR};
 use crate::exec::modifiers::{Float, Out, Pick, Place, SrcForm, placement};
-use crate::exec::scalars::{EXEC, VCC};
+use crate::exec::scalars::{EXEC, TRASH, VCC};
 use crate::exec::valu::{self, Level};
 use crate::exec::vector::{
     CLAMP, MASK_IN, MASK_OUT, Modified, OVERLAP, Plain, Simple, VectorForm, WIDE_DST, WIDE_SRC0,
@@ -104,7 +104,7 @@ fn mask_destination(operand: Operand) -> Result<u16, &'static str> {
     }
 }
 
-pub(super) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
+pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
     let row = inst.op.row();
     let shape = shape(inst.op, &inst.operands, row.operands(), cx.arch)?;
     let handler = valu::handler(inst.op, cx.level).ok_or("the instruction")?;
@@ -127,6 +127,9 @@ pub(super) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
         && form.src.iter().all(|src| src.rows <= 2);
     if unmodified {
         finish_plain(&mut micro, &shape, form.out.clamp, cx.level);
+        if let Some(run) = valu::hot::function(inst.op, &micro, cx.level) {
+            micro.run = run;
+        }
     } else {
         micro.ext = cx.add(Ext::Vector(Box::new(form)));
         micro.run = function_of::<Modified>(cx.level);
@@ -151,7 +154,11 @@ fn finish_plain(micro: &mut MicroOp, shape: &Shape, clamp: bool, level: Level) {
     if clamp {
         flags |= CLAMP;
     }
-    if shape.mask_out.is_some() {
+    // A mask that goes to the null register goes nowhere.
+    if shape
+        .mask_out
+        .is_some_and(|mask| usize::from(mask) != TRASH)
+    {
         flags |= MASK_OUT;
     }
     if let Some(mask) = shape.mask_in {

@@ -136,6 +136,39 @@ fn denorm_mode(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     Flow::Next
 }
 
+/// Whether an instruction changes nothing here: memory instructions complete in order, and time is not modelled.
+pub(crate) fn does_nothing(op: Op) -> bool {
+    matches!(
+        op,
+        Op::s_nop
+            | Op::s_waitcnt
+            | Op::s_waitcnt_depctr
+            | Op::s_delay_alu
+            | Op::s_clause
+            | Op::s_wait_loadcnt
+            | Op::s_wait_storecnt
+            | Op::s_wait_samplecnt
+            | Op::s_wait_bvhcnt
+            | Op::s_wait_expcnt
+            | Op::s_wait_dscnt
+            | Op::s_wait_kmcnt
+            | Op::s_wait_loadcnt_dscnt
+            | Op::s_wait_storecnt_dscnt
+            | Op::s_wait_alu
+            | Op::s_singleuse_vdst
+            | Op::s_setprio
+            | Op::s_setkill
+            | Op::s_incperflevel
+            | Op::s_decperflevel
+            | Op::s_ttracedata
+            | Op::s_ttracedata_imm
+            | Op::s_inst_prefetch
+            | Op::s_wakeup
+            | Op::s_wait_idle
+            | Op::s_wait_event
+    )
+}
+
 /// SOPP semantics but for branches.
 pub(crate) fn lookup(op: Op) -> Option<OpFn> {
     let run: OpFn = match op {
@@ -152,33 +185,7 @@ pub(crate) fn lookup(op: Op) -> Option<OpFn> {
         Op::s_set_gpr_idx_mode => gpr_index_mode,
         Op::s_round_mode => round_mode,
         Op::s_denorm_mode => denorm_mode,
-        // Memory instructions complete in order, and time is not modelled.
-        Op::s_nop
-        | Op::s_waitcnt
-        | Op::s_waitcnt_depctr
-        | Op::s_delay_alu
-        | Op::s_clause
-        | Op::s_wait_loadcnt
-        | Op::s_wait_storecnt
-        | Op::s_wait_samplecnt
-        | Op::s_wait_bvhcnt
-        | Op::s_wait_expcnt
-        | Op::s_wait_dscnt
-        | Op::s_wait_kmcnt
-        | Op::s_wait_loadcnt_dscnt
-        | Op::s_wait_storecnt_dscnt
-        | Op::s_wait_alu
-        | Op::s_singleuse_vdst
-        | Op::s_setprio
-        | Op::s_setkill
-        | Op::s_incperflevel
-        | Op::s_decperflevel
-        | Op::s_ttracedata
-        | Op::s_ttracedata_imm
-        | Op::s_inst_prefetch
-        | Op::s_wakeup
-        | Op::s_wait_idle
-        | Op::s_wait_event => nothing,
+        op if does_nothing(op) => nothing,
         _ => return crate::exec::barrier::lookup(op),
     };
     Some(run)

@@ -3,6 +3,7 @@
 //! `programs/` holds the sources, what the assembler made of them, and the command.
 
 mod control;
+mod fused;
 mod lanes;
 mod matrix;
 mod memory;

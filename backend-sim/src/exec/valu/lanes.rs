@@ -331,7 +331,38 @@ pub(super) unsafe fn carry2<H: Host>(
     out
 }
 
-/// `(dst, mask out) = f(src0, src1, src2)` in every lane, for instructions where that need not be quick.
+/// `(dst, mask out) = f(src0, src1, src2)` in every lane.
+///
+/// # Safety
+///
+/// The contract of [`VArgs`], for these types.
+#[inline(always)]
+pub(super) unsafe fn quick_carry3<H: Host, A: Lane, B: Lane, C: Lane, R: Lane>(
+    args: &VArgs,
+    f: impl Fn(A, B, C) -> (R, bool),
+) -> u64 {
+    let (n, [a, b, c]) = (lanes(args), args.src);
+    let mut mask = 0;
+    for start in (0..n).step_by(CHUNK) {
+        let (mut values, mut carries) = (Chunk::new(), Chunk::new());
+        let (value, carry) = (values.rows(), carries.rows());
+        // SAFETY: lanes of the chunks, all of which are written before they are read; sources and destination by
+        // the contract.
+        unsafe {
+            for i in 0..CHUNK {
+                let at = start + i;
+                let (result, over) = f(A::get(a, at, n), B::get(b, at, n), C::get(c, at, n));
+                result.put(value, i, CHUNK);
+                *carry.add(i) = if over { u32::MAX } else { 0 };
+            }
+            values.store::<R>(args.dst, start, n);
+            mask |= H::movemask(carry, CHUNK) << start;
+        }
+    }
+    mask
+}
+
+/// [`quick_carry3`], for instructions where that need not be quick.
 ///
 /// # Safety
 ///

@@ -7,10 +7,10 @@
 /// contract of [`VHandler`](super::VHandler) and returns the lane mask.
 macro_rules! handlers {
     (($args:ident, $host:ident) $( $op:ident $(| $alias:ident)* => $body:expr; )*) => {
-        mod kernels {
+        pub(in crate::exec::valu) mod kernels {
             $(
                 #[allow(non_camel_case_types)]
-                pub(super) struct $op;
+                pub(in crate::exec::valu) struct $op;
             )*
         }
 

@@ -10,6 +10,7 @@ use super::integral::{
 };
 use super::lanes::map1;
 use super::narrow::Narrow;
+use super::partition::screen_partition_4se;
 use super::transcendental::{cos_turns, exp2, exp2_f32, log2, sin_turns};
 use super::{VArgs, levels::Host};
 
@@ -233,6 +234,7 @@ handlers! {
 
     v_not_b32 => map1(args, |x: u32| !x);
     v_not_b16 => map1(args, |x: u16| !x);
+    v_screen_partition_4se_b32 => map1(args, screen_partition_4se);
     v_bfrev_b32 => map1(args, |x: u32| x.reverse_bits());
     v_ffbh_u32 => map1(args, ffbh);
     v_ffbl_b32 => map1(args, |x: u32| if x == 0 { u32::MAX } else { x.trailing_zeros() });

@@ -5,7 +5,7 @@ use super::convert::{f32_to_f16_in, f32_to_u8, snorm16, unorm16};
 use super::division::{div_fixup, div_fixup_f16, div_fmas, div_scale, trig_preop};
 use super::float::{F16, F32, F64, Format, f16_to_f32, f32_to_bf16, flush_if, is_nan};
 use super::integral::{ldexp_f32, ldexp_f64};
-use super::lanes::{Lane, build, carry3, lanes, map2, map3};
+use super::lanes::{Lane, build, carry3, lanes, map2, map3, quick_carry3};
 use super::mode::Round;
 use super::narrow::{Narrow, Rounding};
 use super::order::{Ordered, choose, greater, lesser, max, med3, median, min, propagating};
@@ -367,7 +367,7 @@ handlers! {
     v_mad_i16 | v_mad_legacy_i16 => mad!(args, i16, i16, i16, i64, same, same);
     v_mad_u64_u32 => {
         let clamp = args.clamp;
-        carry3(args, |x: u32, y: u32, z: u64| {
+        quick_carry3::<H, _, _, _, _>(args, |x: u32, y: u32, z: u64| {
             let (sum, carry) = (x as u64 * y as u64).overflowing_add(z);
             (if clamp && carry { u64::MAX } else { sum }, carry)
         })

@@ -43,6 +43,9 @@ pub(super) fn ds(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     } else {
         mods.offset = bits(word, 0, 16) as i32;
     }
+    if op == Op::ds_nop {
+        mods = Mods::default();
+    }
     let mut operands = [Operand::None; 8];
     for (slot, desc) in operands.iter_mut().zip(row.operands()) {
         *slot = match desc.field {

@@ -179,10 +179,13 @@ const fn signed(value: u32, width: u32) -> i32 {
 }
 
 fn inst(op: Op, format: Format, dwords: u8, operands: [Operand; 8], mods: Mods) -> Inst {
-    // Without operands there is nothing to modify, but for the scope of a cache operation.
+    // Without operands there is nothing to modify, but for the scope of a cache operation; that v_nop has forms of
+    // eight bytes is kept.
     let mods = match op.row().operands() {
         [] if format != Format::Ds => Mods {
             cache: mods.cache,
+            dpp: mods.dpp,
+            sdwa: mods.sdwa,
             ..Mods::default()
         },
         _ => mods,

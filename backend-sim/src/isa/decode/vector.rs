@@ -95,7 +95,11 @@ fn short(
             dwords = 2;
             fields.src0 = bits(high, 0, 8) + if bit(high, 23) { 0 } else { VGPR };
             src1_base = if bit(high, 31) { 0 } else { VGPR };
-            mods.sdwa = Some(sdwa(op, high, format == Format::Vopc)?);
+            mods.sdwa = Some(match op {
+                // There is nothing to choose parts of.
+                Op::v_nop => Sdwa::WHOLE,
+                _ => sdwa(op, high, format == Format::Vopc)?,
+            });
             mods.neg = (bit(high, 20) as u8) | (bit(high, 28) as u8) << 1;
             mods.abs = (bit(high, 21) as u8) | (bit(high, 29) as u8) << 1;
             if format == Format::Vopc {

@@ -24,6 +24,7 @@ Ds {
     ds_cmpst_f32            0x11  0x11   0x11  -     -     (addr:U32 v:F32 w:F32);
     ds_min_f32              0x12  0x12   0x12  0x12  0x12  (addr:U32 v:F32)              [gfx12("ds_min_num_f32")];
     ds_max_f32              0x13  0x13   0x13  0x13  0x13  (addr:U32 v:F32)              [gfx12("ds_max_num_f32")];
+    ds_nop                  0x14  0x14   0x14  0x14  0x14  ();
     ds_add_f32              0x15  0x15   0x15  0x15  0x15  (addr:U32 v:F32);
     ds_pk_add_f16           -     0x17   -     -     0x9a  (addr:U32 v:PkF16)            [on(ArchSet::GFX942_UP)];
     ds_pk_add_bf16          -     0x18   -     -     0x9b  (addr:U32 v:PkBf16)           [on(ArchSet::GFX942_UP)];

@@ -269,15 +269,31 @@ pub(super) fn delay(f: &mut Formatter<'_>, value: u32) -> fmt::Result {
     }
 }
 
-/// `s_version`.
+/// `s_version`: a generation, and what the code relies on. LLVM writes it as an expression.
 pub(super) fn version(f: &mut Formatter<'_>, value: u32) -> fmt::Result {
-    match value {
-        0 => f.write_str("UC_VERSION_GFX7"),
-        4 => f.write_str("UC_VERSION_GFX10"),
-        6 => f.write_str("UC_VERSION_GFX11"),
-        9 => f.write_str("UC_VERSION_GFX12"),
-        _ => write!(f, "{value:#x}"),
+    const FLAGS: [(u32, &str); 3] = [
+        (1 << 13, "UC_VERSION_W64_BIT"),
+        (1 << 14, "UC_VERSION_W32_BIT"),
+        (1 << 15, "UC_VERSION_MDP_BIT"),
+    ];
+    if value & 0x1f00 != 0 {
+        return write!(f, "{value:#x}");
     }
+    let flags = FLAGS.iter().filter(|(bit, _)| value & bit != 0);
+    for _ in 1..flags.clone().count() {
+        f.write_str("(")?;
+    }
+    match value & 0xff {
+        0 => f.write_str("UC_VERSION_GFX7")?,
+        4 => f.write_str("UC_VERSION_GFX10")?,
+        6 => f.write_str("UC_VERSION_GFX11")?,
+        9 => f.write_str("UC_VERSION_GFX12")?,
+        generation => write!(f, "{generation}")?,
+    }
+    for (index, (_, name)) in flags.enumerate() {
+        write!(f, "{}|{name}", if index == 0 { "" } else { ")" })?;
+    }
+    Ok(())
 }
 
 /// The offset of `ds_swizzle_b32`.

@@ -46,7 +46,9 @@ impl Text<'_> {
         if let Some(dpp) = mods.dpp {
             self.dpp(f, dpp)?;
         }
-        let Some(sdwa) = mods.sdwa else { return Ok(()) };
+        let Some(sdwa) = mods.sdwa.filter(|_| !self.row().operands().is_empty()) else {
+            return Ok(());
+        };
         // Conversions from 8-bit floats write whole registers.
         let whole = ["fp8", "bf8"]
             .iter()
@@ -285,8 +287,10 @@ impl Text<'_> {
         if mods.offset != 0 {
             write!(f, " offset:{}", mods.offset)?;
         }
+        let stores = self.inst.op == Op::buffer_store_lds_dword;
+        flag(f, stores && mods.lds, " lds")?;
         self.cache(f)?;
-        flag(f, mods.lds, " lds")?;
+        flag(f, !stores && mods.lds, " lds")?;
         flag(f, mods.tfe, " tfe")
     }
 

@@ -157,7 +157,7 @@ impl<B: Backend + ?Sized + 'static> Runtime<B> {
             failed: AtomicBool::new(false),
             status: Lock::new(None),
             callback: Lock::new(config.error_callback),
-            scratch: Lock::new(QueueScratch::new(info)),
+            scratch: Lock::new(QueueScratch::new(info, self.reactor.config.on_scratch)),
             kept: Lock::new(Vec::new()),
             ring: Ring::new(ring),
             _packets: packets,

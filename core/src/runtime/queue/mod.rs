@@ -288,6 +288,9 @@ impl<B: Backend + ?Sized> QueueInner<B> {
             self.reactor.queue_count.fetch_sub(1, Ordering::AcqRel);
             if self.reactor.backend.destroy_queue(queue).is_err() {
                 crate::trace::event!(error, "queue {} could not be destroyed", self.id);
+            } else {
+                let mut scratch = self.scratch.lock(self.reactor.park());
+                scratch.reclaim(self.amd_queue());
             }
             self.announce();
         }

@@ -18,7 +18,7 @@ use super::waiters::{Node, Waiters, Watch};
 use crate::backend::{Backend, EventId, Timeout, WaitMode};
 use crate::config::SHARED_EVENTS;
 use crate::signal::SignalFlags;
-use core::sync::atomic::Ordering;
+use crate::sync::{AtomicU32, Ordering};
 
 /// Who sleeps on the fault events, or will as soon as it sleeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -160,7 +160,7 @@ impl<B: Backend + ?Sized> Reactor<B> {
         if outcome.is_err() {
             // Nothing to sleep on: look as often as for signals without an event.
             crate::trace::event!(error, "waiting for events failed; looking instead");
-            let word = core::sync::atomic::AtomicU32::new(0);
+            let word = AtomicU32::new(0);
             self.park().park(&word, 0, Some(self.config.poll_ns));
         }
     }

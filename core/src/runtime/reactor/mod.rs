@@ -11,7 +11,7 @@
 //! - [`keeper`]: how the runtime's own thread sleeps beside them.
 //! - [`handlers`]: callbacks on signals, and the thread that calls them.
 //! - [`service`]: queues that stopped or want scratch, faults.
-//! - [`signals`]: creating signals; the wake-up after a store.
+//! - [`signals`]: creating and destroying signals; doorbells.
 
 pub(crate) mod handlers;
 pub(crate) mod keeper;

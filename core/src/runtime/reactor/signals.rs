@@ -1,4 +1,4 @@
-//! Creating signals, and the wake-up after a store.
+//! Creating and destroying signals; doorbells.
 
 use super::Reactor;
 use crate::backend::{Backend, MemoryFlags, MemoryRequest, QueueHandle};
@@ -6,7 +6,7 @@ use crate::config::QUEUES;
 use crate::mem::Block;
 use crate::runtime::error::{QueueError, SignalError};
 use crate::signal::{ArenaError, SignalFlags, SignalHandle, SignalSlot};
-use core::sync::atomic::{AtomicU64, Ordering, compiler_fence, fence};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 impl<B: Backend + ?Sized> Reactor<B> {
     /// Memory for at least `slots` more signals.
@@ -93,33 +93,6 @@ impl<B: Backend + ?Sized> Reactor<B> {
     /// Whether waiters pay for the barrier between a store and the look at the waiters count.
     pub const fn has_light_stores(&self) -> bool {
         self.light_stores
-    }
-
-    /// Wakes waiters after a plain store to a signal. The store and the look at the waiters count must
-    /// not change places: see [`super::waiters`].
-    #[inline]
-    pub fn wake_after_store(&self, slot: &SignalSlot) {
-        if self.light_stores {
-            compiler_fence(Ordering::SeqCst);
-        } else {
-            fence(Ordering::SeqCst);
-        }
-        if slot.waiters.load(Ordering::Relaxed) != 0 {
-            self.notify(slot);
-        }
-    }
-
-    /// Wakes waiters after a read-modify-write, which is a full barrier by itself on x86-64.
-    #[inline]
-    pub fn wake_after_rmw(&self, slot: &SignalSlot) {
-        if self.light_stores || cfg!(target_arch = "x86_64") {
-            compiler_fence(Ordering::SeqCst);
-        } else {
-            fence(Ordering::SeqCst);
-        }
-        if slot.waiters.load(Ordering::Relaxed) != 0 {
-            self.notify(slot);
-        }
     }
 
     /// Takes an entry of the table of doorbells.

@@ -32,9 +32,11 @@ use super::Reactor;
 use super::keeper::Holder;
 use super::service::Reports;
 use crate::backend::{Backend, EventOutcome, LockGuard as Guard, Timeout, WaitMode};
+use crate::config::{CLOCK_LOOKS, SPIN_LOOKS};
 use crate::signal::{Condition, MemoryOrder, SignalFlags, SignalOps, SignalSlot};
+use crate::sync::{AtomicU32, Ordering, RMW_IS_BARRIER, fence};
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::compiler_fence;
 
 /// A signal and what is waited for.
 #[derive(Clone, Copy, Debug)]
@@ -253,9 +255,11 @@ pub(crate) fn unregister(watch: &Watch<'_>) {
 
 impl<B: Backend + ?Sized> Reactor<B> {
     pub fn watch<'a>(slot: &'a SignalSlot, condition: Condition, compare: i64) -> Watch<'a> {
+        let generation = slot.generation.load(Ordering::Acquire);
         Watch {
             slot,
-            generation: slot.generation.load(Ordering::Acquire),
+            // Even: the slot was freed since its handle was looked up. The one before is gone, and is seen to be.
+            generation: generation.wrapping_sub(u32::from(generation.is_multiple_of(2))),
             condition,
             compare,
         }
@@ -286,7 +290,7 @@ impl<B: Backend + ?Sized> Reactor<B> {
             }
             self.backend.relax();
             looks = looks.wrapping_add(1);
-            if !looks.is_multiple_of(64) {
+            if !looks.is_multiple_of(CLOCK_LOOKS) {
                 continue;
             }
             let now = self.backend.now();
@@ -299,9 +303,7 @@ impl<B: Backend + ?Sized> Reactor<B> {
                 if looks.is_multiple_of(4096) {
                     self.poll_events();
                 }
-            } else if now.saturating_sub(start) >= self.config.spin_ns
-                || looks >= crate::config::SPIN_LOOKS
-            {
+            } else if now.saturating_sub(start) >= self.config.spin_ns || looks >= SPIN_LOOKS {
                 return None;
             }
         }
@@ -437,6 +439,33 @@ impl<B: Backend + ?Sized> Reactor<B> {
         }
         self.service(reports);
         raised
+    }
+
+    /// Wakes waiters after a plain store to a signal. The store and the look at the waiters count must
+    /// not change places: see the head of this file.
+    #[inline]
+    pub fn wake_after_store(&self, slot: &SignalSlot) {
+        if self.light_stores {
+            compiler_fence(Ordering::SeqCst);
+        } else {
+            fence(Ordering::SeqCst);
+        }
+        if slot.waiters.load(Ordering::Relaxed) != 0 {
+            self.notify(slot);
+        }
+    }
+
+    /// Wakes waiters after a read-modify-write, which is a full barrier by itself on x86-64.
+    #[inline]
+    pub fn wake_after_rmw(&self, slot: &SignalSlot) {
+        if self.light_stores || RMW_IS_BARRIER {
+            compiler_fence(Ordering::SeqCst);
+        } else {
+            fence(Ordering::SeqCst);
+        }
+        if slot.waiters.load(Ordering::Relaxed) != 0 {
+            self.notify(slot);
+        }
     }
 
     /// After a host's store to a signal that somebody waits for.

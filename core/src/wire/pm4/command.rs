@@ -165,9 +165,10 @@ impl<'a> Command<'a> {
     pub fn emit(&self, buffer: &mut [u32]) -> Option<usize> {
         let head = self.packet.emit();
         let all = self.dwords();
-        let (first, second) = buffer.get_mut(..all)?.split_at_mut(head.len());
-        first.copy_from_slice(head);
-        second.copy_from_slice(self.rest);
+        let dwords = head.iter().chain(self.rest);
+        for (to, from) in buffer.get_mut(..all)?.iter_mut().zip(dwords) {
+            *to = *from;
+        }
         Some(all)
     }
 }

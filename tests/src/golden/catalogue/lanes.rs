@@ -61,6 +61,9 @@ pub(super) fn kernels() -> Vec<Kernel> {
             .grid([32, 1, 1], [32, 1, 1])
             .variant("32")
             .targets(&[Target::Gfx1201]),
+        tiles("wmma_gfx12", 3, false)
+            .variant("64")
+            .targets(&[Target::Gfx1201Wave64]),
         dots("dot_products", 7).targets(&Target::ALL[1..]),
         dots("dot_products_16", 3).targets(&[
             Target::Gfx906,

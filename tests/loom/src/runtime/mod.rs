@@ -1,0 +1,3 @@
+//! A runtime that can do nothing but wait, around core's own waiting.
+
+pub mod reactor;

@@ -1,0 +1,142 @@
+//! What core's `sync` has, of loom. Loom's atomics cannot be made in constants and core's are, so that these come to
+//! be when they are first used: by one thread, before others know of them.
+
+pub(crate) use loom::sync::atomic::fence;
+pub(crate) use std::sync::atomic::Ordering;
+
+use std::fmt;
+use std::sync::OnceLock;
+
+/// What only x86-64 promises is not used.
+pub(crate) const RMW_IS_BARRIER: bool = false;
+
+pub(crate) fn spin_loop() {
+    loom::thread::yield_now();
+}
+
+/// Whether the model has failed and its threads are unwound: nothing is modelled then, and guards just end.
+pub(crate) fn ended() -> bool {
+    std::thread::panicking()
+}
+
+macro_rules! atomic {
+    ($($name:ident $value:ty),*) => {$(
+        pub struct $name {
+            initial: $value,
+            model: OnceLock<loom::sync::atomic::$name>,
+        }
+
+        #[allow(clippy::missing_panics_doc, missing_docs)]
+        impl $name {
+            pub const fn new(initial: $value) -> Self {
+                Self { initial, model: OnceLock::new() }
+            }
+
+            fn model(&self) -> &loom::sync::atomic::$name {
+                self.model.get_or_init(|| loom::sync::atomic::$name::new(self.initial))
+            }
+
+            pub fn load(&self, order: Ordering) -> $value {
+                if ended() { return self.initial; }
+                self.model().load(order)
+            }
+
+            pub fn store(&self, value: $value, order: Ordering) {
+                if ended() { return; }
+                self.model().store(value, order);
+            }
+
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                if ended() { return self.initial; }
+                self.model().swap(value, order)
+            }
+
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                if ended() { return Ok(current); }
+                self.model().compare_exchange(current, new, success, failure)
+            }
+
+            pub fn fetch_add(&self, value: $value, order: Ordering) -> $value {
+                if ended() { return self.initial; }
+                self.model().fetch_add(value, order)
+            }
+
+            pub fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
+                if ended() { return self.initial; }
+                self.model().fetch_sub(value, order)
+            }
+
+            pub fn fetch_and(&self, value: $value, order: Ordering) -> $value {
+                if ended() { return self.initial; }
+                self.model().fetch_and(value, order)
+            }
+
+            pub fn fetch_or(&self, value: $value, order: Ordering) -> $value {
+                if ended() { return self.initial; }
+                self.model().fetch_or(value, order)
+            }
+
+            pub fn fetch_xor(&self, value: $value, order: Ordering) -> $value {
+                if ended() { return self.initial; }
+                self.model().fetch_xor(value, order)
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::new(0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($name))
+            }
+        }
+    )*};
+}
+atomic! { AtomicI64 i64, AtomicU32 u32, AtomicU64 u64, AtomicUsize usize }
+
+pub struct AtomicPtr<T> {
+    initial: *mut T,
+    model: OnceLock<loom::sync::atomic::AtomicPtr<T>>,
+}
+
+// SAFETY: as the standard library's: it is a pointer, and whoever follows it answers for that.
+unsafe impl<T> Send for AtomicPtr<T> {}
+// SAFETY: as above; the pointer itself is only reached through loom's atomic.
+unsafe impl<T> Sync for AtomicPtr<T> {}
+
+impl<T> AtomicPtr<T> {
+    pub const fn new(initial: *mut T) -> Self {
+        Self {
+            initial,
+            model: OnceLock::new(),
+        }
+    }
+
+    fn model(&self) -> &loom::sync::atomic::AtomicPtr<T> {
+        self.model
+            .get_or_init(|| loom::sync::atomic::AtomicPtr::new(self.initial))
+    }
+
+    pub fn load(&self, order: Ordering) -> *mut T {
+        self.model().load(order)
+    }
+
+    pub fn store(&self, value: *mut T, order: Ordering) {
+        self.model().store(value, order);
+    }
+}
+
+impl<T> fmt::Debug for AtomicPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AtomicPtr")
+    }
+}

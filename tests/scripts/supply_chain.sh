@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# What the crates are made of and how they can be used: licences, sources and duplicates of all dependencies
+# (`.cargo/deny.toml`), every combination of features, packages as they would be published, documentation and its
+# examples. `supply_chain.sh [deny|features|packages|docs]` does one of them.
+#
+# Not here: advisories (`cargo deny check advisories` needs a database on the network), and a check of the public
+# interface against the last release (`cargo semver-checks`), since there is no release yet to compare with.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+root=$PWD
+
+deny_version=0.20.2
+
+deny() {
+  local tool=$root/target/tools/bin/cargo-deny
+  if ! "$tool" --version 2>/dev/null | grep -qx "cargo-deny $deny_version"; then
+    # Unoptimised: building it takes longer than all that it does here.
+    cargo install --debug --locked cargo-deny --version "$deny_version" --root "$root/target/tools" --target-dir "$root/target/tools/build"
+    rm -rf "$root/target/tools/build"
+  fi
+  local lock
+  # Every workspace that is committed has a lock file.
+  git ls-files '*Cargo.lock' | while read -r lock; do
+    echo "-- $lock"
+    "$tool" --log-level error --config "$root/.cargo/deny.toml" --manifest-path "$(dirname "$lock")/Cargo.toml" \
+      --locked --all-features check --hide-inclusion-graph licenses bans sources
+  done
+}
+
+# Every set of features of a crate, none and all among them: `combinations CRATE FEATURE...`.
+combinations() {
+  local crate=$1 set bit at
+  shift
+  for ((set = 0; set < 1 << $#; set++)); do
+    local chosen=()
+    for ((at = 1; at <= $#; at++)); do
+      bit=$((1 << (at - 1)))
+      ((set & bit)) && chosen+=("${!at}")
+    done
+    local features
+    features=$(IFS=,; echo "${chosen[*]-}")
+    echo "-- $crate: ${features:-no features}"
+    cargo clippy -q --locked -p "$crate" --no-default-features --features "$features" -- -D warnings
+  done
+}
+
+features() {
+  local crate names
+  while IFS=$'\t' read -r crate names; do
+    # shellcheck disable=SC2086 # one word for each feature
+    combinations "$crate" $names
+  done < <(cargo metadata --no-deps --format-version 1 --locked |
+    jq -r '.packages[] | [.name, (.features | keys - ["default"] | join(" "))] | @tsv')
+}
+
+packages() {
+  # Builds each crate from its archive alone, with the others that it needs from theirs.
+  cargo package --workspace --locked --allow-dirty 2>&1 | tee target/package.log
+  if grep -E '^warning' target/package.log; then
+    echo "supply_chain.sh: a package is not as it should be" >&2
+    exit 1
+  fi
+  local archive
+  for archive in rukh-core rukh-backend-sim rukh-backend-linux-kfd rukh-capi; do
+    for file in LICENSE-MIT LICENSE-APACHE README.md; do
+      tar -tf "target/package/$archive-"*.crate | grep -q "/$file\$" || {
+        echo "supply_chain.sh: the package of $archive has no $file" >&2
+        exit 1
+      }
+    done
+  done
+}
+
+docs() {
+  RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+  RUSTDOCFLAGS="-D warnings" cargo doc -p rukh-core --no-deps --no-default-features --locked
+  cargo test --doc --workspace --locked
+  cargo test --doc -p rukh-core --no-default-features --locked
+}
+
+case ${1:-all} in
+all)
+  deny
+  features
+  packages
+  docs
+  ;;
+deny | features | packages | docs) "$1" ;;
+*)
+  echo "usage: bash tests/scripts/supply_chain.sh [deny|features|packages|docs]" >&2
+  exit 2
+  ;;
+esac
