@@ -5,9 +5,11 @@
 //!
 //! - [`CodeCache`] (`code`): pages of code, decoded lazily, an instruction at a time;
 //! - `lower`: from a decoded instruction to a micro-op: a function and its operands in a cache line;
+//! - `fuse`: micro-ops that stand for several instructions, where nobody looks at single ones;
 //! - `run`: the loop over micro-ops; `trap`: where a wave goes that cannot go on, or has met one of `exceptions`;
 //! - `salu`, `smem`: scalar instructions;
-//! - `vector`, with `modifiers`, `dpp`, `lane`, `matrix`, `scaled` and the handlers of [`valu`]: vector instructions;
+//! - `vector`, with `modifiers`, `dpp`, `lane`, `matrix`, `scaled` and the handlers of [`valu`]: vector instructions; the
+//!   commonest in one function each (`valu::hot`);
 //! - `flat`, `ds`, `buffer`, on top of `fast`, `access` and `tlb`: memory instructions.
 //!
 //! A tier that compiles code would stand beside `code` and `run`: it needs the same [`Wave`],

@@ -78,17 +78,16 @@ impl Process {
 impl KfdFace {
     /// Gives pages back that nobody uses.
     pub(super) fn release(&self, pages: Option<Pages>) {
-        match pages {
-            // SAFETY: the object is freed, so that no GPU maps it, and the client has mappings of its own.
-            Some(Pages {
-                block,
-                file: Some(_),
-                ..
-            }) => unsafe { unmap_guarded(&block) },
-            // SAFETY: a block of this source; the object is freed, so that no GPU maps it, and no mapping of the
-            // client is left.
-            Some(Pages { block, .. }) => unsafe { self.memory.release(block, PAGE_SIZE) },
-            None => {}
+        let Some(Pages { block, file, .. }) = pages else {
+            return;
+        };
+        // SAFETY: the object is freed, so that no GPU maps it, and no mapping of the client is left; a block with a file of
+        // its own was mapped for it alone, others are of this source.
+        unsafe {
+            match file {
+                Some(_) => unmap_guarded(&block),
+                None => self.memory.release(block, PAGE_SIZE),
+            }
         }
     }
 

@@ -174,10 +174,7 @@ fn inserted(old: u32, result: u32, sdwa: Sdwa) -> u32 {
         // Below the part there are zeros, above it is its sign.
         Unused::Sext => {
             let up = 32 - bits - shift;
-            (part << up) as i32 as u32 >> up & mask | {
-                let signed = ((part << up) as i32 >> up) as u32;
-                signed & !((1u32 << shift) - 1)
-            }
+            ((part << up) as i32 >> up) as u32
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::backend::{Mode, SimBackend, SimConfig};
 use core::mem::offset_of;
 use rukh_core::loader::kernarg::{self, Explicit, Grid, Hidden};
 use rukh_core::loader::{CodeObject, Place};
-use rukh_core::wire::aql::KernelDispatchPacket;
+use rukh_core::wire::aql::{KernelDispatchPacket, Packet};
 use rukh_core::wire::queue::AmdQueue;
 
 macro_rules! object {
@@ -207,5 +207,40 @@ fn waves_of_gfx12_find_their_place_in_trap_registers() {
     for item in 0..3 * 96 {
         let wave = item % 96 / 32;
         assert_eq!(load32(out + 4 * u64::from(item)), wave << 16, "{item}");
+    }
+}
+
+#[test]
+fn floating_point_exceptions_that_a_kernel_descriptor_enables_trap() {
+    for (profile, code) in [
+        // v_rcp_f32 v1, 0 and s_endpgm.
+        ("gfx90a", [0x7e02_4480, 0xbf81_0000]),
+        ("gfx1201", [0x7e02_5480, 0xbfb0_0000]),
+    ] {
+        let rig = rig(profile, Mode::Step { seed: 1 });
+        let entry = rig.alloc(8, 256);
+        for (i, word) in (0u64..).zip(code) {
+            store32(entry + 4 * i, word);
+        }
+        let kernel = |enable: bool| {
+            rig.descriptor(entry, |descriptor| {
+                let properties = descriptor.properties;
+                let wave32 = profile == "gfx1201";
+                descriptor.properties = properties.with_enable_wavefront_size32(wave32);
+                descriptor.rsrc2 = descriptor
+                    .rsrc2
+                    .with_enable_exception_ieee_754_fp_division_by_zero(enable);
+            })
+        };
+        assert!(rig.run(rig.packet(kernel(false), 64, 64)), "{profile}");
+        let packet = rig.packet(kernel(true), 64, 64);
+        rig.submit(Packet::KernelDispatch(packet));
+        assert!(
+            rig.until(|| !rig.backend.last_faults().is_empty()),
+            "{profile}"
+        );
+        let fault = rig.backend.last_faults()[0].to_string();
+        let named = fault.contains("floating-point exception: division by zero");
+        assert!(named, "{profile}: {fault}");
     }
 }

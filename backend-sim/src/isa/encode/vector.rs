@@ -54,7 +54,8 @@ pub(super) fn short(cx: &Cx) -> Result<Encoded, EncodeError> {
             Some(high)
         }
         (None, Some(dpp)) => {
-            if !row.has_dpp(cx.arch, cx.inst.format) || src0 < 256 {
+            let no_lanes = src0 < 256 && row.has(Field::Src0);
+            if no_lanes || !row.has_dpp(cx.arch, cx.inst.format) {
                 return Err(cx.not_here());
             }
             let (code, high) = dpp_word(cx, dpp, src0)?;
