@@ -61,7 +61,7 @@ programs() { bash tests/scripts/programs.sh "$prefix"; }
 host_costs() { sh tests/scripts/host_costs.sh "$prefix"; }
 recordings() { sh tests/scripts/recordings.sh "$prefix"; }
 rukh_info() { sh tests/scripts/rukh_info.sh "$prefix"; }
-fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 30 || echo 10)"; }
+fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 30 || echo 8)"; }
 # Not of CI: the figures belong to corpora that have grown.
 fuzz_coverage() { bash tests/scripts/fuzz_coverage.sh; }
 kfd_record() { sh tests/scripts/kfd_record.sh; }
