@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes seeds of corpora: `fuzz_seeds.sh [TARGET...]`. Of each corpus the smallest inputs that cover what all of it covers, at most
-# 100 of at most 2 KiB. Seeds whose names say something (findings, inputs made by hand) stay.
+# Makes seeds of corpora: `fuzz_seeds.sh [TARGET...]`. Of the inputs up to 2 KiB those that together cover what all of them cover,
+# and of these about 100, small ones and large ones. Seeds whose names say something (findings, inputs made by hand) stay.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../fuzz"
 export RUSTC_BOOTSTRAP=1 ASAN_OPTIONS=detect_odr_violation=0
@@ -19,8 +19,9 @@ for target in "${targets[@]}"; do
     { tail -n 20 "$work/log" >&2; exit 1; }
   # Names of hashes are the fuzzer's.
   find "seeds/$target" -type f -regextype egrep -regex '.*/[0-9a-f]{40}' -delete
-  find "$work/cover" -type f -regextype egrep -regex '.*/[0-9a-f]{40}' -printf '%s %p\n' | sort -n | head -n 100 |
-    cut -d' ' -f2 | while read -r file; do cp "$file" "seeds/$target"; done
+  step=$((($(find "$work/cover" -type f | wc -l) + 99) / 100))
+  find "$work/cover" -type f -printf '%s %p\n' | sort -n | awk -v step="$step" 'NR % step == 0' | cut -d' ' -f2 |
+    while read -r file; do cp "$file" "seeds/$target"; done
   echo "-- $target: $(find "seeds/$target" -type f | wc -l) seeds of $(find "corpus/$target" -type f | wc -l) inputs"
 done
 du -sh seeds

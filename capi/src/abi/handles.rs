@@ -38,6 +38,28 @@ pub enum Kind {
     SignalGroup = 0xAC,
 }
 
+impl Kind {
+    /// Whether objects in one slot follow each other, so that the generation tells them apart.
+    const fn has_generation(self) -> bool {
+        !matches!(
+            self,
+            Self::Agent | Self::Pool | Self::Cache | Self::Isa | Self::Wavefront
+        )
+    }
+
+    /// Whether the handle names a part of what is in the slot.
+    const fn has_sub(self) -> bool {
+        matches!(
+            self,
+            Self::Pool
+                | Self::Cache
+                | Self::CodeSymbol
+                | Self::ExecutableSymbol
+                | Self::LoadedCodeObject
+        )
+    }
+}
+
 /// Largest slot or sub number.
 pub const MAX_SLOT: u32 = (1 << 20) - 1;
 
@@ -80,16 +102,21 @@ impl Parts {
         )
     }
 
-    /// The parts of a handle, or `None` if it is not one of this kind.
+    /// The parts of a handle, or `None` if it is not one of this kind: bits that the kind has no use for are zero in
+    /// each that was given out.
     pub const fn unpack(kind: Kind, handle: u64) -> Option<Self> {
-        if handle >> 56 != kind as u64 {
-            return None;
-        }
-        Some(Self {
+        let parts = Self {
             generation: (handle >> 40) as u16,
             slot: (handle >> 20) as u32 & MAX_SLOT,
             sub: handle as u32 & MAX_SLOT,
-        })
+        };
+        if handle >> 56 != kind as u64
+            || parts.generation != 0 && !kind.has_generation()
+            || parts.sub != 0 && !kind.has_sub()
+        {
+            return None;
+        }
+        Some(parts)
     }
 }
 
@@ -172,6 +199,22 @@ mod tests {
         assert_eq!(executable.parts(), None);
         for handle in [0, 1, 0x7fff_ffff_f000, u64::MAX] {
             assert_eq!(Agent { handle }.parts(), None);
+        }
+    }
+
+    #[test]
+    fn a_handle_with_parts_that_its_kind_has_not_is_refused() {
+        let group = SignalGroup::from_parts(Parts::slot(0)).unwrap();
+        assert_eq!(group.parts(), Some(Parts::slot(0)));
+        for bit in 0..20 {
+            let handle = group.handle | 1 << bit;
+            assert_eq!(SignalGroup { handle }.parts(), None);
+        }
+        let pool = MemoryPool::from_parts(Parts::sub(1, 2)).unwrap();
+        assert_eq!(pool.parts(), Some(Parts::sub(1, 2)));
+        for bit in 40..56 {
+            let handle = pool.handle | 1 << bit;
+            assert_eq!(MemoryPool { handle }.parts(), None);
         }
     }
 

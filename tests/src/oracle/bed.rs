@@ -101,7 +101,7 @@ impl Bed {
                 // Time passes, and what waits for it goes on.
                 self.runtime.backend().relax();
                 idle += 1;
-                if idle == 5 {
+                if idle == 3 {
                     break;
                 }
             }

@@ -4,6 +4,7 @@
 //! Addresses inside of arguments are those that a client owns or none at all: a driver copies with checks, a face in the
 //! same process cannot.
 
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 
 use rukh_backend_sim::kfd::KfdFace;
@@ -28,9 +29,11 @@ const MACHINES: [&str; 6] = [
     "none",
     "1.11:gfx906,gfx1030",
 ];
-/// What the driver can answer: EPERM, ENOENT, EINTR, EIO, EBADF, ENOMEM, EACCES, EFAULT, EBUSY, ENODEV, EINVAL, ENOTTY, EFBIG,
-/// ENOSPC, EOPNOTSUPP, ENOTSUPP.
-const ERRNOS: [i32; 16] = [1, 2, 4, 5, 9, 12, 13, 14, 16, 19, 22, 25, 27, 28, 95, 524];
+/// What the driver can answer: EPERM, ENOENT, EINTR, EIO, EBADF, ENOMEM, EACCES, EFAULT, EBUSY, ENODEV, EINVAL, EMFILE, ENOTTY,
+/// EFBIG, ENOSPC, EOPNOTSUPP, EADDRINUSE, ENOTSUPP.
+const ERRNOS: [i32; 18] = [
+    1, 2, 4, 5, 9, 12, 13, 14, 16, 19, 22, 24, 25, 27, 28, 95, 98, 524,
+];
 /// Words of the memory that arguments point to, and the largest counts that fit.
 const WORDS: usize = 1024;
 const COUNTS: [u32; 8] = [1, 2, 3, 0, 8, 16, 0x1_0001, u32::MAX];
@@ -214,7 +217,7 @@ impl Client {
     }
 
     fn step(&mut self, input: &mut Input<'_>) {
-        match input.below(24) {
+        match input.below(26) {
             0..=2 => self.allocate(input),
             3 => {
                 let handle = self.handle(input);
@@ -266,6 +269,8 @@ impl Client {
             20 => self.drm(input),
             21 => self.cut(input),
             22 => self.files(input),
+            23 => self.share(input),
+            24 => self.shared_memory(input),
             _ => self.noise(input),
         }
     }
@@ -599,7 +604,7 @@ impl Client {
 
     fn query(&mut self, input: &mut Input<'_>) {
         let gpu_id = self.gpu(input);
-        let _ = match input.below(10) {
+        let _ = match input.below(8) {
             0 => self.call(&mut GetVersion::default()),
             1 => self.call(&mut GetClockCounters {
                 gpu_id,
@@ -630,21 +635,98 @@ impl Client {
                 mode_mask: input.pick(&[1, 0, 3, u32::MAX]),
                 capabilities_mask: 0,
             }),
-            7 => self.call(&mut ExportDmabuf {
-                handle: self.handle(input),
-                ..ExportDmabuf::default()
-            }),
-            8 => self.call(&mut ImportDmabuf {
-                gpu_id,
-                dmabuf_fd: input.u32(),
-                ..ImportDmabuf::default()
-            }),
             _ => self.call(&mut SetScratchBackingVa {
                 va_addr: input.number(),
                 gpu_id,
                 pad: 0,
             }),
         };
+    }
+
+    /// A buffer object goes out as a descriptor, is asked about and comes in again.
+    fn share(&mut self, input: &mut Input<'_>) {
+        let mut export = ExportDmabuf {
+            handle: self.handle(input),
+            flags: input.pick(&[0, 0o2_000_000, 2, u32::MAX]),
+            ..ExportDmabuf::default()
+        };
+        let file = self.call(&mut export).ok().map(|()| {
+            let number = export.dmabuf_fd.cast_signed();
+            // SAFETY: a descriptor that the driver has just made for its caller.
+            unsafe { OwnedFd::from_raw_fd(number) }
+        });
+        let other = input.pick(&[u32::MAX, 1 << 30, 0, 1 << 20]);
+        let number = file
+            .as_ref()
+            .map_or(other, |file| file.as_raw_fd().cast_unsigned());
+        let mut info = GetDmabufInfo {
+            metadata_ptr: self.pointer(input),
+            metadata_size: input.pick(&[0, 8, 4096, u32::MAX]),
+            dmabuf_fd: number,
+            ..GetDmabufInfo::default()
+        };
+        let told = self.call(&mut info).is_ok();
+        assert!(!told || file.is_some());
+        if self.objects.len() >= MOST {
+            return;
+        }
+        let va = if input.byte() < 200 {
+            self.next_va
+        } else {
+            self.va(input)
+        };
+        let mut import = ImportDmabuf {
+            va_addr: va,
+            handle: 0,
+            gpu_id: self.gpu(input),
+            dmabuf_fd: number,
+        };
+        if self.call(&mut import).is_ok() {
+            assert!(file.is_some());
+            let handle = import.handle;
+            assert!(self.objects.iter().all(|object| object.handle != handle));
+            self.next_va += 1 << 40;
+            self.objects.push(Object {
+                handle,
+                va,
+                size: info.size,
+                offset: 0,
+            });
+        }
+    }
+
+    /// Attributes of ranges of the client's own memory, or of none.
+    fn shared_memory(&mut self, input: &mut Input<'_>) {
+        let own = self.own.0.as_ptr().expose_provenance() as u64;
+        let start = input.pick(&[own, own + PAGE, own + 1, VA, 0, u64::MAX - 0xfff, 1 << 47]);
+        let size = input.pick(&[PAGE, 2 * PAGE, 3 * PAGE, 1, 0, u64::MAX & !0xfff]);
+        let count = input.below(5);
+        let said = input.pick(&[
+            count as u32,
+            count as u32,
+            count as u32,
+            0x1fff_ffff,
+            u32::MAX,
+        ]);
+        let mut argument = Vec::new();
+        argument.extend(start.to_le_bytes());
+        argument.extend(size.to_le_bytes());
+        argument.extend(input.pick(&[0u32, 1, 0, 1, 2]).to_le_bytes());
+        argument.extend(said.to_le_bytes());
+        for _ in 0..count {
+            let kind = u32::from(input.byte() % 10);
+            let value = match input.below(4) {
+                0 => input.number() as u32,
+                1 => 1 << input.below(8),
+                _ => self.gpu(input),
+            };
+            argument.extend(kind.to_le_bytes());
+            argument.extend(value.to_le_bytes());
+        }
+        let length = argument.len() as u32;
+        let size = input.pick(&[length, length, length, length - 1, 24, 0x3fff]);
+        let request = Svm::INFO.request & !(0x3fff << 16) | size << 16;
+        let _ = self.raw(self.kfd, request, &mut argument);
     }
 
     /// The render node's calls, with as much room as there is.
@@ -743,8 +825,7 @@ impl Client {
     /// Calls without pointers, of any contents; and numbers that are no calls.
     fn noise(&mut self, input: &mut Input<'_>) {
         let numbers = [
-            0x04u8, 0x05, 0x11, 0x12, 0x13, 0x1d, 0x1f, 0x20, 0x21, 0x23, 0x24, 0x00, 0x0d, 0x27,
-            0xff,
+            0x04u8, 0x05, 0x11, 0x12, 0x13, 0x1f, 0x21, 0x23, 0x00, 0x0d, 0x27, 0xff,
         ];
         let nr = input.pick(&numbers);
         let mut argument = [0u8; 64];

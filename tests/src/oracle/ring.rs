@@ -116,7 +116,7 @@ pub(super) fn run(kind: QueueKind, data: &[u8]) {
             // Time passes, and what waits for it goes on.
             backend.relax();
             idle += 1;
-            if idle == 10 {
+            if idle == 3 {
                 break;
             }
         }
