@@ -40,7 +40,11 @@ lint() {
 }
 
 # The tests build the objects of their sample themselves, under a name that belongs to the state of the sources.
-build_golden() { bash tests/golden/build.sh --check && sh backend-linux-kfd/src/trap/build.sh --check; }
+build_golden() {
+  bash tests/golden/build.sh --check && sh backend-linux-kfd/src/trap/build.sh --check
+  # Builds core for each GPU: not between two edits.
+  [ "$mode" = quick ] || bash tests/golden/rust/build.sh --check
+}
 # The matrix has a stage of its own, on optimised code; here a few cases do.
 unit_tests() { RUKH_TEST_MODE=quick cargo test --workspace --locked; }
 # Quick ones are among the unit tests.
@@ -50,6 +54,8 @@ freestanding() { bash tests/scripts/freestanding.sh; }
 bare_targets() { bash tests/scripts/targets.sh; }
 boot_kernel() { bash tests/scripts/boot.sh; }
 loom_models() { (cd tests/loom && cargo fmt --check && cargo test --locked); }
+sanitizers() { bash tests/scripts/sanitizers.sh thread; }
+supply_chain() { bash tests/scripts/supply_chain.sh deny; }
 example() { cargo run --release --locked -p rukh-backend-sim --example vector_add; }
 c_library() { sh capi/install.sh "$prefix" && sh tests/scripts/exports.sh release; }
 package() { sh tests/scripts/package.sh "$prefix"; }
@@ -79,6 +85,8 @@ if [ "$mode" != quick ]; then
   stage "processors without an operating system" bare_targets
   stage "a kernel that boots, on x86-64 and on AArch64" boot_kernel
   stage "models of the queue ring, locks, signals and waits" loom_models
+  stage "core under the thread sanitizer" sanitizers
+  stage "licences, sources and duplicates of dependencies" supply_chain
   stage "example" example
   stage "C library" c_library
   stage "CMake and pkg-config" package

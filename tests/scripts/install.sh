@@ -25,7 +25,7 @@ for component in rustfmt clippy; do
 done
 # Processors without an operating system, and one that must be refused.
 if [ "${1:-default}" != quick ]; then
-  rustup target add x86_64-unknown-none aarch64-unknown-none riscv64gc-unknown-none-elf i686-unknown-linux-gnu
+  rustup target add x86_64-unknown-none aarch64-unknown-none riscv64gc-unknown-none-elf i686-unknown-linux-gnu powerpc64-unknown-linux-gnu
 fi
 if [ "${1:-default}" != quick ] && ! cargo fuzz --version >/dev/null 2>&1; then
   cargo install --locked cargo-fuzz

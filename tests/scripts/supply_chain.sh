@@ -56,7 +56,8 @@ features() {
 packages() {
   # Builds each crate from its archive alone, with the others that it needs from theirs.
   cargo package --workspace --locked --allow-dirty 2>&1 | tee target/package.log
-  if grep -E '^warning' target/package.log; then
+  # Where the project will be found is for who publishes it to say.
+  if grep -E '^warning' target/package.log | grep -v 'no documentation, homepage or repository'; then
     echo "supply_chain.sh: a package is not as it should be" >&2
     exit 1
   fi

@@ -250,9 +250,14 @@ impl<F: Factory> Factory for Malicious<F> {
         self.inner.is_stepped()
     }
 
-    /// Devices that work need little of the virtual clock; a kernel that never ends uses all that there is.
+    /// Devices that work need little of the virtual clock; a kernel that never ends uses all that there is. In real time
+    /// it is what the suite waits for what never comes, again and again.
     fn patience(&self) -> Duration {
-        Duration::from_millis(20)
+        Duration::from_millis(if self.is_stepped() { 20 } else { 300 })
+    }
+
+    fn faults_stop_the_agent(&self) -> bool {
+        self.inner.faults_stop_the_agent()
     }
 
     fn config(&self) -> RuntimeConfig {

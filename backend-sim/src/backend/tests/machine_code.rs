@@ -2,6 +2,7 @@
 
 use super::rig::*;
 use crate::backend::{Mode, SimBackend, SimConfig};
+use alloc::string::ToString;
 use core::mem::offset_of;
 use rukh_core::loader::kernarg::{self, Explicit, Grid, Hidden};
 use rukh_core::loader::{CodeObject, Place};

@@ -270,6 +270,10 @@ impl Host for Avx2 {
         }
     }
 
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "the number counts in rows as well as in sums"
+    )]
     #[inline(always)]
     unsafe fn multiply_adds<const N: usize>(rows: *mut u32, to: u16, factors: &[[u16; 2]]) -> bool {
         use core::arch::x86_64::{

@@ -43,6 +43,10 @@ pub(super) fn short(cx: &Cx) -> Result<Encoded, EncodeError> {
             _ => {}
         }
     }
+    if row.operands().is_empty() && mods.dpp.is_some() {
+        // v_nop: a register that nobody reads.
+        src0 = 256;
+    }
     let extra = match (mods.sdwa, mods.dpp) {
         (Some(_), Some(_)) => return Err(cx.bad_modifier()),
         (Some(sdwa), None) => {
