@@ -22,7 +22,7 @@ const PROFILES: [&str; 6] = [
 thread_local! {
     /// A machine of each processor: to start one costs more than what inputs do with it.
     static BEDS: [RefCell<Option<Bed>>; PROFILES.len()] =
-        [const { RefCell::new(None) }; PROFILES.len()];
+        const { [const { RefCell::new(None) }; PROFILES.len()] };
 }
 
 /// The machine.

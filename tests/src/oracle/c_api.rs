@@ -337,7 +337,9 @@ impl Client {
         let ours = [&self.signals.live, &self.signals.gone];
         let is_ours = ours.iter().any(|list| list.contains(&signal));
         // Beside them are the library's own, which no handle can be told from: nobody hits on those by accident.
-        let near = |live: &u64| live.abs_diff(signal) < 1 << 28 && live.abs_diff(signal) % 128 == 0;
+        let near = |live: &u64| {
+            live.abs_diff(signal) < 1 << 28 && live.abs_diff(signal).is_multiple_of(128)
+        };
         let is_other = ours.iter().any(|list| list.iter().any(near));
         if is_other && !is_ours { 1 } else { signal }
     }

@@ -699,7 +699,7 @@ impl Client {
     fn shared_memory(&mut self, input: &mut Input<'_>) {
         let own = self.own.0.as_ptr().expose_provenance() as u64;
         let start = input.pick(&[own, own + PAGE, own + 1, VA, 0, u64::MAX - 0xfff, 1 << 47]);
-        let size = input.pick(&[PAGE, 2 * PAGE, 3 * PAGE, 1, 0, u64::MAX & !0xfff]);
+        let size = input.pick(&[PAGE, 2 * PAGE, 3 * PAGE, 1, 0, !0xfff]);
         let count = input.below(5);
         let said = input.pick(&[
             count as u32,

@@ -66,7 +66,7 @@ fn describe(input: &mut Input<'_>) -> (Parts, Vec<Option<u64>>) {
             size: input.pick(&[0, 4, 8, 64, PAGE]),
         });
         let address = input.number();
-        defined.push((address % 4 != 0).then_some(address));
+        defined.push((!address.is_multiple_of(4)).then_some(address));
     }
     let count = input.below(MOST / 2);
     for _ in 0..count {
