@@ -160,12 +160,24 @@ fn is_harmless(fault: &Fault) -> bool {
     matches!(errno, EINTR | EAGAIN) && matches!(fault.call, PortCall::Kfd(_)) && fault.times == 1
 }
 
+/// Says what a test was about that panics, as one does that hangs.
+struct About<'a>(&'a str);
+
+impl Drop for About<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("{}", self.0);
+        }
+    }
+}
+
 /// Runs one test with one fault.
 fn faulty(chapter: &str, name: &str, gpus: &'static str, fault: Option<Fault>) -> PortFactory {
     let factory = PortFactory::new(gpus, fault);
     let watched = Watched::new(factory.clone());
     let about = format!("{chapter}::{name} under {fault:?}");
     let begun = Instant::now();
+    let _said = About(&about);
     let outcome = bounded(find(chapter, name), &watched);
     if begun.elapsed() > SLOW {
         println!("{about}: {:.1} s", begun.elapsed().as_secs_f64());
