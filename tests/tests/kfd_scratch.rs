@@ -142,6 +142,8 @@ fn with_little_memory_left_fewer_waves_run_at_a_time() {
     let refused = bench.faults.count(ALLOC);
     bench.run(&cases);
     assert!(bench.faults.count(ALLOC) > refused);
-    assert!(bench.left() <= rest);
+    // Scratch that was for one dispatch may be given back by now, and the hog was rounded down.
+    let left = bench.left();
+    assert!(left <= rest + 0xffff, "{left} bytes are left");
     drop(hog);
 }
