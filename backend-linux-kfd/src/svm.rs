@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::mem::size_of;
 use rukh_core::backend::{AgentId, Svm, SvmAccess, SvmAttribute, SvmError, SvmFlags, SvmLocation};
-use rukh_core::kfd::uapi::{self, Ioctl};
+use rukh_core::kfd::uapi::{self, Ioctl, svm_attribute, svm_location, svm_operation};
 use rukh_core::kfd::{EAGAIN, EINTR, KfdPort, RETRIES};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -16,25 +16,6 @@ const EFAULT: i32 = 14;
 const EINVAL: i32 = 22;
 const ENOTTY: i32 = 25;
 const PAGE: u64 = 4096;
-
-const OP_SET: u32 = 0;
-const OP_GET: u32 = 1;
-
-/// `kfd_ioctl_svm_attr_type`.
-mod kind {
-    pub const PREFERRED: u32 = 0;
-    pub const PREFETCH: u32 = 1;
-    pub const ACCESS: u32 = 2;
-    pub const ACCESS_IN_PLACE: u32 = 3;
-    pub const NO_ACCESS: u32 = 4;
-    pub const SET_FLAGS: u32 = 5;
-    pub const CLEAR_FLAGS: u32 = 6;
-    pub const GRANULARITY: u32 = 7;
-}
-
-/// Locations that are no GPU.
-const SYSTEM_MEMORY: u32 = 0;
-const UNDEFINED: u32 = u32::MAX;
 
 /// Most attributes that the size in a request can count.
 const MOST: usize = (0x3fff - size_of::<uapi::Svm>()) / size_of::<uapi::SvmAttribute>();
@@ -47,12 +28,12 @@ impl<P: KfdPort> KfdBackend<P> {
 
     fn location_id(&self, location: SvmLocation) -> Result<u32, SvmError> {
         match location {
-            SvmLocation::Host => Ok(SYSTEM_MEMORY),
-            SvmLocation::Undefined => Ok(UNDEFINED),
+            SvmLocation::Host => Ok(svm_location::SYSTEM_MEMORY),
+            SvmLocation::Undefined => Ok(svm_location::UNDEFINED),
             // A CPU's memory is the host's.
             SvmLocation::Agent(agent) if self.gpu(agent).is_none() => self
                 .record(agent)
-                .map(|_| SYSTEM_MEMORY)
+                .map(|_| svm_location::SYSTEM_MEMORY)
                 .ok_or(SvmError::BadAgent { agent }),
             SvmLocation::Agent(agent) => self.svm_gpu(agent),
         }
@@ -60,7 +41,7 @@ impl<P: KfdPort> KfdBackend<P> {
 
     fn location(&self, id: u32) -> SvmLocation {
         match id {
-            SYSTEM_MEMORY => SvmLocation::Host,
+            svm_location::SYSTEM_MEMORY => SvmLocation::Host,
             _ => self
                 .agent_by_gpu_id(id)
                 .map_or(SvmLocation::Undefined, SvmLocation::Agent),
@@ -69,19 +50,19 @@ impl<P: KfdPort> KfdBackend<P> {
 
     fn to_driver(&self, attribute: &SvmAttribute) -> Result<uapi::SvmAttribute, SvmError> {
         let (kind, value) = match *attribute {
-            SvmAttribute::Preferred(place) => (kind::PREFERRED, self.location_id(place)?),
-            SvmAttribute::Prefetch(place) => (kind::PREFETCH, self.location_id(place)?),
+            SvmAttribute::Preferred(place) => (svm_attribute::PREFERRED, self.location_id(place)?),
+            SvmAttribute::Prefetch(place) => (svm_attribute::PREFETCH, self.location_id(place)?),
             SvmAttribute::Access(agent, access) => (
                 match access {
-                    SvmAccess::Any => kind::ACCESS,
-                    SvmAccess::InPlace => kind::ACCESS_IN_PLACE,
-                    SvmAccess::None => kind::NO_ACCESS,
+                    SvmAccess::Any => svm_attribute::ACCESS,
+                    SvmAccess::InPlace => svm_attribute::ACCESS_IN_PLACE,
+                    SvmAccess::None => svm_attribute::NO_ACCESS,
                 },
                 self.svm_gpu(agent)?,
             ),
-            SvmAttribute::Set(flags) => (kind::SET_FLAGS, flags.bits()),
-            SvmAttribute::Clear(flags) => (kind::CLEAR_FLAGS, flags.bits()),
-            SvmAttribute::Granularity(power) => (kind::GRANULARITY, u32::from(power)),
+            SvmAttribute::Set(flags) => (svm_attribute::SET_FLAGS, flags.bits()),
+            SvmAttribute::Clear(flags) => (svm_attribute::CLEAR_FLAGS, flags.bits()),
+            SvmAttribute::Granularity(power) => (svm_attribute::GRANULARITY, u32::from(power)),
         };
         Ok(uapi::SvmAttribute { kind, value })
     }
@@ -94,8 +75,8 @@ impl<P: KfdPort> KfdBackend<P> {
             SvmAttribute::Access(agent, _) => SvmAttribute::Access(
                 agent,
                 match told.kind {
-                    kind::ACCESS => SvmAccess::Any,
-                    kind::ACCESS_IN_PLACE => SvmAccess::InPlace,
+                    svm_attribute::ACCESS => SvmAccess::Any,
+                    svm_attribute::ACCESS_IN_PLACE => SvmAccess::InPlace,
                     _ => SvmAccess::None,
                 },
             ),
@@ -185,7 +166,7 @@ impl<P: KfdPort> KfdBackend<P> {
 impl<P: KfdPort> Svm for KfdBackend<P> {
     fn set_svm(&self, address: u64, size: u64, set: &[SvmAttribute]) -> Result<(), SvmError> {
         let attributes: Result<Vec<_>, _> = set.iter().map(|a| self.to_driver(a)).collect();
-        self.send_svm(OP_SET, (address, size), &mut attributes?)
+        self.send_svm(svm_operation::SET, (address, size), &mut attributes?)
     }
 
     fn svm(&self, address: u64, size: u64, ask: &mut [SvmAttribute]) -> Result<(), SvmError> {
@@ -197,7 +178,7 @@ impl<P: KfdPort> Svm for KfdBackend<P> {
         let attributes: Result<Vec<_>, _> =
             ask.iter().map(|a| self.to_driver(&question(a))).collect();
         let mut attributes = attributes?;
-        self.send_svm(OP_GET, (address, size), &mut attributes)?;
+        self.send_svm(svm_operation::GET, (address, size), &mut attributes)?;
         for (place, told) in ask.iter_mut().zip(attributes) {
             *place = self.to_seam(place, told);
         }

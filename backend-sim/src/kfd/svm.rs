@@ -13,20 +13,9 @@ use super::process::Process;
 use crate::mem::{PAGE_SIZE, RegionId, Rights};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use rukh_core::kfd::uapi::{Svm, SvmAttribute};
+use rukh_core::kfd::uapi::svm_location::{SYSTEM_MEMORY, UNDEFINED};
+use rukh_core::kfd::uapi::{Svm, SvmAttribute, svm_attribute as kind, svm_operation};
 use zerocopy::{FromBytes, IntoBytes};
-
-/// `kfd_ioctl_svm_attr_type`.
-mod kind {
-    pub const PREFERRED: u32 = 0;
-    pub const PREFETCH: u32 = 1;
-    pub const ACCESS: u32 = 2;
-    pub const ACCESS_IN_PLACE: u32 = 3;
-    pub const NO_ACCESS: u32 = 4;
-    pub const SET_FLAGS: u32 = 5;
-    pub const CLEAR_FLAGS: u32 = 6;
-    pub const GRANULARITY: u32 = 7;
-}
 
 /// `KFD_IOCTL_SVM_FLAG_…`.
 mod flag {
@@ -37,10 +26,6 @@ mod flag {
     pub const ALWAYS_MAPPED: u32 = 1 << 6;
 }
 
-const SET: u32 = 0;
-const GET: u32 = 1;
-const SYSTEM_MEMORY: u32 = 0;
-const UNDEFINED: u32 = u32::MAX;
 const MOST_GRANULARITY: u32 = 0x3f;
 
 /// What is known of a range.
@@ -242,8 +227,8 @@ impl KfdFace {
         let end = head.start_addr.checked_add(head.size).ok_or(EFAULT)?;
         let process = &mut *self.process.lock();
         match head.op {
-            SET => self.set_svm(process, head.start_addr, end, &attributes),
-            GET => {
+            svm_operation::SET => self.set_svm(process, head.start_addr, end, &attributes),
+            svm_operation::GET => {
                 self.get_svm(process, head.start_addr, end, &mut attributes)?;
                 rest.copy_from_slice(attributes.as_bytes());
                 Ok(())

@@ -625,6 +625,42 @@ pub struct SvmAttribute {
 }
 const _: () = assert!(core::mem::size_of::<SvmAttribute>() == 8);
 
+/// Kinds of [`SvmAttribute`]s (`kfd_ioctl_svm_attr_type`).
+pub mod svm_attribute {
+    /// Where the range should be: a GPU or a location of [`svm_location`](super::svm_location).
+    pub const PREFERRED: u32 = 0;
+    /// Where it is brought at once.
+    pub const PREFETCH: u32 = 1;
+    /// A GPU that may use it.
+    pub const ACCESS: u32 = 2;
+    /// A GPU that may use it where it is.
+    pub const ACCESS_IN_PLACE: u32 = 3;
+    /// A GPU that may not.
+    pub const NO_ACCESS: u32 = 4;
+    /// Flags to set.
+    pub const SET_FLAGS: u32 = 5;
+    /// Flags to clear.
+    pub const CLEAR_FLAGS: u32 = 6;
+    /// Power of two of pages that move together.
+    pub const GRANULARITY: u32 = 7;
+}
+
+/// What an SVM call does (`kfd_ioctl_svm_op`).
+pub mod svm_operation {
+    /// Sets attributes.
+    pub const SET: u32 = 0;
+    /// Asks for them.
+    pub const GET: u32 = 1;
+}
+
+/// Locations of an SVM range that are no GPU (`kfd_ioctl_svm_location`).
+pub mod svm_location {
+    /// The host's memory.
+    pub const SYSTEM_MEMORY: u32 = 0;
+    /// None, or not the same for the whole range.
+    pub const UNDEFINED: u32 = u32::MAX;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
