@@ -71,9 +71,3 @@ fn kernels_that_tell_nobody_are_not_asked_to() {
     let log = fake.kernel().log.clone();
     assert!(!log.contains(&"RUNTIME_ENABLE") && !log.contains(&"SET_TRAP_HANDLER"));
 }
-
-#[test]
-fn gfx12_has_none_yet() {
-    let processor = Processor::from_name("gfx1201").unwrap();
-    assert_eq!(trap::handler(processor), None);
-}

@@ -25,7 +25,7 @@ targets="gfx900 gfx906 gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1030w64 gfx1100 gf
 generic="gfx9_generic gfx9_4_generic gfx10_3_generic gfx11_generic gfx12_generic"
 levels="O0 O1 O2 O3"
 versions="v4 v5 v6"
-committed_targets="gfx90a gfx942 gfx1100 gfx1100w64"
+committed_targets="gfx90a gfx942 gfx1030 gfx1100 gfx1100w64 gfx1201"
 committed="vector_add matmul reduction fault spin"
 
 # Without contraction the host gives the same bits; HIP's own default contracts.

@@ -46,7 +46,7 @@ fn agents_are_the_profiles() {
 /// Each golden kernel whose objects are committed, as the host's compiler has it.
 #[test]
 fn committed_golden_kernels_agree_with_the_host() {
-    let face = KfdFace::parse("gfx90a,gfx942,gfx1100").unwrap();
+    let face = KfdFace::parse("gfx90a,gfx942,gfx1030,gfx1100,gfx1201").unwrap();
     let backend = Arc::new(KfdBackend::open(face).unwrap());
     let runtime = Runtime::new(backend, RuntimeConfig::threaded()).unwrap();
     let explain = |backend: &KfdBackend<KfdFace>| {
@@ -66,7 +66,7 @@ fn committed_golden_kernels_agree_with_the_host() {
         seed: 1,
         strictness: Strictness::CorrectlyRounded,
     };
-    for target in ["gfx90a", "gfx942", "gfx1100"] {
+    for target in ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"] {
         for file in ["vector_add", "matmul", "reduction"] {
             let ran = |case: &&Case| case.kernel.file == file && case.target.name() == target;
             assert_ne!(cases.iter().filter(ran).count(), 0, "{file} on {target}");
@@ -116,7 +116,8 @@ fn a_backend_that_ends_leaves_the_event_page() {
 /// Waves that trap run the backend's own handler, and what stops the queue is what that tells the driver.
 #[test]
 fn queues_stop_by_what_the_trap_handler_tells_the_driver() {
-    for gpus in ["gfx90a", "gfx942", "gfx1100"] {
+    // A handler of each family.
+    for gpus in ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"] {
         for kernel in ["fault_trap", "fault_store"] {
             let world = World::start(&KfdFactory::new(gpus)).unwrap();
             let queue = world.queue().unwrap();
@@ -167,6 +168,14 @@ fn gfx942() -> KfdFactory {
     KfdFactory::new("gfx942")
 }
 
+fn gfx1030() -> KfdFactory {
+    KfdFactory::new("gfx1030")
+}
+
+fn gfx1201() -> KfdFactory {
+    KfdFactory::new("gfx1201")
+}
+
 fn gfx1100() -> KfdFactory {
     KfdFactory::new("gfx1100")
 }
@@ -182,7 +191,9 @@ fn two_gpus() -> KfdFactory {
 
 conformance! { suite_gfx90a => gfx90a() }
 conformance! { suite_gfx942 => gfx942() }
+conformance! { suite_gfx1030 => gfx1030() }
 conformance! { suite_gfx1100 => gfx1100() }
+conformance! { suite_gfx1201 => gfx1201() }
 conformance! { suite_two_gpus => two_gpus() }
 conformance! { suite_small_bar => small_bar() }
 

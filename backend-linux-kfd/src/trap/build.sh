@@ -8,7 +8,7 @@ objcopy=${OBJCOPY:-llvm-objcopy-19}
 
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
-for family in gfx9:gfx900:9:0 gfx94:gfx942:9:4 gfx10:gfx1030:10:3 gfx11:gfx1100:11:0; do
+for family in gfx9:gfx900:9:0 gfx94:gfx942:9:4 gfx10:gfx1030:10:3 gfx11:gfx1100:11:0 gfx12:gfx1201:12:0; do
     name=${family%%:*} rest=${family#*:}
     cpu=${rest%%:*} rest=${rest#*:}
     "$clang" --target=amdgcn-amd-amdhsa -mcpu="$cpu" -Wa,-defsym,GEN="${rest%:*}" -Wa,-defsym,MINOR="${rest#*:}" \

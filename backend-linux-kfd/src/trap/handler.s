@@ -4,18 +4,34 @@
 // doorbell's number, sets the reason's bit in the word that the queue's context save area names, and raises the queue's
 // event (KFD 1.13 and later, with RUNTIME_ENABLE). A wave that is stopped goes with its queue.
 //
-// build.sh makes gfx9.bin, gfx94.bin, gfx10.bin and gfx11.bin of it; GEN and MINOR say which.
+// build.sh makes gfx9.bin, gfx94.bin, gfx10.bin, gfx11.bin and gfx12.bin of it; GEN and MINOR say which.
 //
-// What the first level leaves (Linux, cwsr_trap_handler_gfx9.asm and _gfx10.asm):
-//   ttmp0, ttmp1     the wave's program counter in bits 0-47, the trap's number in bits 48-55
-//   ttmp12           STATUS as the wave had it
+// What the first level leaves (Linux, cwsr_trap_handler_gfx9.asm, _gfx10.asm and _gfx12.asm):
+//   ttmp0, ttmp1     the wave's program counter in bits 0-47, the trap's number in bits 48-55 (GFX12: 60-63, and in bits 58-59
+//                    the mode of scheduling, if the first level changed it)
+//   ttmp12           STATUS as the wave had it (GFX12: STATE_PRIV)
 //   ttmp2-5, 14, 15  free; the others are the debugger's
 //   ttmp11 (GFX9.4: ttmp13) bits 26-31   what of IB_STS was cleared on GFX9
 
-.set STATUS_HALT, 13
-.set TRAPSTS_MEM_VIOL, 8
-.set TRAPSTS_ILLEGAL_INST, 11
-.set TRAPSTS_XNACK_ERROR, 28
+.if GEN >= 12
+  // STATE_PRIV and EXCP_FLAG_PRIV.
+  .set STATUS_HALT, 14
+  .set TRAPSTS_MEM_VIOL, 4
+  .set TRAPSTS_ILLEGAL_INST, 6
+  .set TRAPSTS_XNACK_ERROR, 12
+  // What the handler changes of STATE_PRIV: from SCC to the bit of poison. Barriers may have completed meanwhile.
+  .set STATE_SCC, 9
+  .set STATE_CHANGED, 7
+  .set TRAP_NUMBER, 28 | 4 << 16
+  .set SCHEDULING, 26 | 2 << 16
+  .set SCHED_MODE, 26
+.else
+  .set STATUS_HALT, 13
+  .set TRAPSTS_MEM_VIOL, 8
+  .set TRAPSTS_ILLEGAL_INST, 11
+  .set TRAPSTS_XNACK_ERROR, 28
+  .set TRAP_NUMBER, 16 | 8 << 16
+.endif
 .set MATH_BITS, 0x7f
 .set MODE_EXCP_EN, 12
 
@@ -29,6 +45,14 @@
 .set REASON_SHIFT, 10
 .set DOORBELL_MASK, 0x3ff
 
+.macro wait_message
+.if GEN >= 12
+  s_wait_kmcnt 0
+.else
+  s_waitcnt lgkmcnt(0)
+.endif
+.endm
+
 // What s_trap's operands mean to compilers: llvm.trap, llvm.debugtrap.
 .set TRAP_ABORT, 2
 .set TRAP_DEBUG, 3
@@ -36,7 +60,7 @@
 .text
 entry:
   s_mov_b32 ttmp3, 0
-  s_bfe_u32 ttmp2, ttmp1, 16 | 8 << 16
+  s_bfe_u32 ttmp2, ttmp1, TRAP_NUMBER
   s_cbranch_scc0 exception
   // A trap. Nobody debugs: a breakpoint is stepped over.
   s_cmp_eq_u32 ttmp2, TRAP_DEBUG
@@ -48,7 +72,11 @@ entry:
   s_branch report
 
 exception:
+.if GEN >= 12
+  s_getreg_b32 ttmp2, hwreg(HW_REG_EXCP_FLAG_PRIV)
+.else
   s_getreg_b32 ttmp2, hwreg(HW_REG_TRAPSTS)
+.endif
   s_bitcmp1_b32 ttmp2, TRAPSTS_ILLEGAL_INST
   s_cbranch_scc0 no_illegal
   s_or_b32 ttmp3, ttmp3, REASON_ILLEGAL
@@ -64,7 +92,12 @@ no_translation:
   s_or_b32 ttmp3, ttmp3, REASON_APERTURE
 math:
   // Of arithmetic exceptions those that the wave has asked for.
+.if GEN >= 12
+  s_getreg_b32 ttmp2, hwreg(HW_REG_EXCP_FLAG_USER)
+  s_getreg_b32 ttmp4, hwreg(HW_REG_TRAP_CTRL, 0, 7)
+.else
   s_getreg_b32 ttmp4, hwreg(HW_REG_MODE, MODE_EXCP_EN, 7)
+.endif
   s_and_b32 ttmp2, ttmp2, MATH_BITS
   s_and_b32 ttmp2, ttmp2, ttmp4
   s_cbranch_scc0 no_math
@@ -82,7 +115,7 @@ report:
   s_lshl_b32 ttmp3, ttmp3, REASON_SHIFT
 .if GEN >= 11
   s_sendmsg_rtn_b32 ttmp2, sendmsg(MSG_RTN_GET_DOORBELL)
-  s_waitcnt lgkmcnt(0)
+  wait_message
   s_and_b32 ttmp2, ttmp2, DOORBELL_MASK
 .else
   // The answer comes in EXEC, whose sign goes when it is there.
@@ -103,7 +136,7 @@ answer:
   s_mov_b32 m0, ttmp2
   s_nop 0
   s_sendmsg sendmsg(MSG_INTERRUPT)
-  s_waitcnt lgkmcnt(0)
+  wait_message
   s_mov_b32 m0, ttmp4
   s_bitset1_b32 ttmp12, STATUS_HALT
   s_branch leave
@@ -113,6 +146,10 @@ step:
   s_addc_u32 ttmp1, ttmp1, 0
 
 leave:
+.if GEN >= 12
+  s_bfe_u32 ttmp2, ttmp1, SCHEDULING
+  s_setreg_b32 hwreg(SCHED_MODE, 0, 2), ttmp2
+.endif
   s_and_b32 ttmp1, ttmp1, 0xffff
 .if GEN == 9
   // IB_STS: FIRST_REPLAY and RCNT, bits 15 to 20, from bits 26 and up.
@@ -127,10 +164,15 @@ leave:
   // STATUS, but for the two bits of the priority; EXECZ and VCCZ follow from what they are of alone.
   s_and_b64 exec, exec, exec
   s_and_b64 vcc, vcc, vcc
+.if GEN >= 12
+  s_lshr_b32 ttmp2, ttmp12, STATE_SCC
+  s_setreg_b32 hwreg(HW_REG_STATE_PRIV, STATE_SCC, STATE_CHANGED), ttmp2
+.else
   s_lshr_b32 ttmp2, ttmp12, 3
   s_setreg_b32 hwreg(HW_REG_STATUS, 3, 29), ttmp2
   s_nop 2
   s_setreg_b32 hwreg(HW_REG_STATUS, 0, 1), ttmp12
+.endif
   s_rfe_b64 [ttmp0, ttmp1]
 
 // What instruction fetch reads ahead of the end.

@@ -17,6 +17,7 @@ static GFX9: &[u8] = include_bytes!("gfx9.bin");
 static GFX94: &[u8] = include_bytes!("gfx94.bin");
 static GFX10: &[u8] = include_bytes!("gfx10.bin");
 static GFX11: &[u8] = include_bytes!("gfx11.bin");
+static GFX12: &[u8] = include_bytes!("gfx12.bin");
 
 /// The handler of a processor's family.
 pub fn handler(processor: &Processor) -> Option<&'static [u8]> {
@@ -26,7 +27,7 @@ pub fn handler(processor: &Processor) -> Option<&'static [u8]> {
         (9, _) => Some(GFX94),
         (10, 3) => Some(GFX10),
         (11, _) => Some(GFX11),
-        // GFX12 has other registers for the same things.
+        (12, 0) => Some(GFX12),
         _ => None,
     }
 }
@@ -116,7 +117,7 @@ mod tests {
     use rukh_core::isa::PROCESSORS;
 
     #[test]
-    fn every_family_up_to_gfx11_has_a_handler_that_ends_in_a_return() {
+    fn every_family_up_to_gfx12_has_a_handler_that_ends_in_a_return() {
         for processor in PROCESSORS {
             let Some(code) = handler(processor) else {
                 continue;
@@ -130,7 +131,7 @@ mod tests {
                 .collect();
             let last = words.iter().rposition(|word| *word != 0xbf80_0000);
             let last = words[last.unwrap()];
-            let expected = if processor.version.major == 11 {
+            let expected = if processor.version.major >= 11 {
                 0xbe80_4a6c
             } else if processor.version.major == 10 {
                 0xbe80_226c

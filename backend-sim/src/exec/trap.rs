@@ -26,7 +26,7 @@ const XNACK_ERROR: u32 = 1 << 28;
 /// EXCP_FLAG_PRIV of gfx12, likewise.
 const MEM_VIOL_GFX12: u32 = 1 << 4;
 const ILLEGAL_INST_GFX12: u32 = 1 << 6;
-const XNACK_ERROR_GFX12: u32 = 1 << 8;
+const XNACK_ERROR_GFX12: u32 = 1 << 12;
 
 /// Puts the wave at the start of the trap handler; `false` if there is none, or if the wave is in it.
 fn enter(m: &mut Machine<'_>, pc: u64, id: u8) -> bool {

@@ -8,7 +8,7 @@ use rukh_backend_sim::isa::Arch;
 use rukh_backend_sim::mem::Rights;
 
 /// The committed code, for processors of each family.
-const HANDLERS: [(&[u8], &[Arch]); 4] = [
+const HANDLERS: [(&[u8], &[Arch]); 5] = [
     (
         include_bytes!("../../../backend-linux-kfd/src/trap/gfx9.bin"),
         &[Arch::Gfx900, Arch::Gfx908, Arch::Gfx90a],
@@ -24,6 +24,10 @@ const HANDLERS: [(&[u8], &[Arch]); 4] = [
     (
         include_bytes!("../../../backend-linux-kfd/src/trap/gfx11.bin"),
         &[Arch::Gfx1100],
+    ),
+    (
+        include_bytes!("../../../backend-linux-kfd/src/trap/gfx12.bin"),
+        &[Arch::Gfx1201],
     ),
 ];
 
@@ -121,12 +125,10 @@ fn an_illegal_instruction_is_reported() {
 
 #[test]
 fn an_access_without_a_translation_is_a_memory_violation_and_one_beyond_its_aperture_is_another() {
-    let load = |arch| {
-        if arch == Arch::Gfx1100 {
-            "flat_load_b32 v2, v[0:1]\ns_waitcnt vmcnt(0)"
-        } else {
-            "flat_load_dword v2, v[0:1]\ns_waitcnt vmcnt(0)"
-        }
+    let load = |arch| match arch {
+        Arch::Gfx1201 => "flat_load_b32 v2, v[0:1]\ns_wait_loadcnt 0",
+        Arch::Gfx1100 => "flat_load_b32 v2, v[0:1]\ns_waitcnt vmcnt(0)",
+        _ => "flat_load_dword v2, v[0:1]\ns_waitcnt vmcnt(0)",
     };
     each(|arch, bed| {
         bed.set(0, |_| 0x1000);

@@ -25,8 +25,10 @@ macro_rules! committed {
         pub const ALL: &[Committed] = &[$(
             committed!($file, Gfx90a, "gfx90a"),
             committed!($file, Gfx942, "gfx942"),
+            committed!($file, Gfx1030, "gfx1030"),
             committed!($file, Gfx1100, "gfx1100"),
             committed!($file, Gfx1100Wave64, "gfx1100w64"),
+            committed!($file, Gfx1201, "gfx1201"),
         )*];
     };
     ($file:literal, $target:ident, $name:literal) => {
