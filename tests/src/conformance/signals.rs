@@ -230,13 +230,14 @@ pub(super) fn destroying_a_signal_ends_waits<F: Factory>(factory: &F) -> Outcome
     let handle = world
         .runtime
         .create_signal_handle(1, SignalFlags::empty())?;
+    // Found before it can be gone: the waiter may begin late.
+    let signal = world.runtime.signal(handle)?;
     in_threads(2, |thread| {
         if thread == 0 {
             thread::sleep(Duration::from_millis(10));
             world.runtime.destroy_signal(handle)?;
             return Ok(());
         }
-        let signal = world.runtime.signal(handle)?;
         loop {
             let wait = signal.wait(Condition::Eq, 0, world.deadline(), WaitHint::Blocked);
             match wait {
