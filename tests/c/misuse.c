@@ -175,13 +175,21 @@ static void executables(agents_t *agents) {
   EXPECT(HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER, hsa_code_object_reader_destroy(reader));
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+
 /* Sizes that no memory holds: an error, not the end of the process. */
 static void huge_sizes(void) {
   static char bytes[64];
   hsa_code_object_t object;
   EXPECT(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
          hsa_code_object_deserialize(bytes, (size_t)1 << 50, NULL, &object));
-#ifndef __SANITIZE_ADDRESS__ /* its own mappings are larger than any limit */
+#ifndef SANITIZED /* a sanitizer's own mappings are larger than any limit */
   /* Less than the file has, however generous the system is. */
   struct rlimit limit = {.rlim_cur = (rlim_t)1 << 40, .rlim_max = RLIM_INFINITY};
   hsa_code_object_reader_t reader;
