@@ -34,6 +34,8 @@ macro_rules! api {
 
 api! {
     fn hsa_init() -> Status;
+    fn hsa_amd_register_system_event_handler(handler: Option<extern "C" fn(*const c_void, *mut c_void) -> Status>,
+        data: *mut c_void) -> Status;
     fn hsa_shut_down() -> Status;
     fn hsa_status_string(status: u32, text: *mut *const c_char) -> Status;
     fn hsa_system_get_info(attribute: u32, value: *mut c_void) -> Status;
@@ -219,6 +221,10 @@ extern "C" fn on_error(status: Status, queue: *mut HsaQueue, _: *mut c_void) {
     ERRORS.fetch_add(1, Ordering::Relaxed);
 }
 
+extern "C" fn on_event(_: *const c_void, _: *mut c_void) -> Status {
+    SUCCESS
+}
+
 extern "C" fn on_signal(_: i64, data: *mut c_void) -> bool {
     CALLS.fetch_add(1, Ordering::Relaxed) % 4 < data.addr() % 4
 }
@@ -239,6 +245,14 @@ pub fn check(data: &[u8]) {
     let _lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     let mut input = Input::new(data);
     assert_eq!(call!(hsa_init()), SUCCESS);
+    // A fault that nobody handles ends the process, as it must.
+    assert_eq!(
+        call!(hsa_amd_register_system_event_handler(
+            Some(on_event),
+            null_mut()
+        )),
+        SUCCESS
+    );
     let mut client = Client::new();
     let clean = input.flag();
     for _ in 0..STEPS {
