@@ -11,8 +11,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::fuse;
+use super::gang;
 use super::lower::{self, Ext};
-use super::microop::MicroOp;
+use super::microop::{MicroOp, OpFn};
 use super::rows::Row;
 use super::valu::Level;
 use crate::isa::{Arch, DecodeError};
@@ -28,6 +29,8 @@ const FRONT: usize = 64;
 pub(crate) struct Page {
     pub(crate) va: u64,
     pub(crate) ops: Box<[MicroOp]>,
+    /// What executes each micro-op for waves that go together.
+    pub(crate) together: Box<[OpFn]>,
     /// Details of instructions that a micro-op has no room for.
     pub(crate) ext: Vec<Ext>,
     /// Constants as rows: two dwords a lane.
@@ -51,6 +54,7 @@ impl Page {
                 .map(MicroOp::undecoded)
                 .collect::<Vec<_>>()
                 .into(),
+            together: vec![MicroOp::undecoded(0).run; SLOTS].into(),
             ext: Vec::new(),
             consts: Vec::new(),
             const_index: BTreeMap::new(),
@@ -253,6 +257,7 @@ impl CodeCache {
         page.need = most(page.need, micro.need);
         page.ops[slot] = micro;
         fuse::extend(arch, level, page, slot, &inst);
+        page.together[slot] = gang::function(arch, level, &inst, page, slot);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use super::access::{Addresses, Lanes, Spec};
 use super::atomic::AtomicOp;
 use super::code::Page;
 use super::fault::FaultKind;
+use super::gang::{NOTHING, Together};
 use super::hwreg;
 use super::leveled::{Leveled, function_of};
 use super::lower::{Cx, GRAPHICS, Lowered, destination, scalar_index};
@@ -378,6 +379,28 @@ fn global_functions(bytes: u8, level: Level) -> (OpFn, OpFn) {
         12 => of!(3),
         16 => of!(4),
         _ => (global_load_small, global_store_small),
+    }
+}
+
+/// The function of a global load or store of dwords for waves that go together.
+pub(crate) fn together(inst: &Inst, level: Level) -> Option<OpFn> {
+    macro_rules! of {
+        ($what:ident, $bytes:expr) => {
+            match $bytes {
+                4 => function_of::<Together<$what<1>, NOTHING>>(level),
+                8 => function_of::<Together<$what<2>, NOTHING>>(level),
+                16 => function_of::<Together<$what<4>, NOTHING>>(level),
+                _ => return None,
+            }
+        };
+    }
+    if special(inst).is_some() {
+        return None;
+    }
+    match action(inst.op)? {
+        Action::Load(spec) => Some(of!(GlobalLoad, spec.bytes)),
+        Action::Store(spec) => Some(of!(GlobalStore, spec.bytes)),
+        _ => None,
     }
 }
 

@@ -16,6 +16,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::code::{Page, most};
+use super::gang::{MASK, NOTHING, Together};
 use super::leveled::{Leveled, function_of};
 use super::lower::{self, Ext};
 use super::machine::Machine;
@@ -118,6 +119,16 @@ pub(crate) fn extend(arch: Arch, level: Level, page: &mut Page, slot: usize, ins
         page.ext.push(Ext::Fused(Box::new(fused)));
     }
     page.ops[slot] = micro;
+}
+
+/// The function of a micro-op that stands for several instructions, for waves that go together.
+pub(crate) fn together(op: &MicroOp, page: &Page, level: Level) -> Option<OpFn> {
+    let fused = fused(op, page).filter(|fused| fused.parts[0].slot == op.slot)?;
+    Some(match fused.whole {
+        Whole::MultiplyAdds(_) => function_of::<Together<MultiplyAdds, NOTHING>>(level),
+        Whole::Reads(_) => function_of::<Together<ReadAll, NOTHING>>(level),
+        Whole::Add64(_) => function_of::<Together<Add64, MASK>>(level),
+    })
 }
 
 /// The micro-op of an instruction by itself.

@@ -7,6 +7,7 @@
 use super::levels::{Host, Kernel};
 use super::{Level, VArgs, vop1, vop2, vop3, vopc};
 use crate::exec::code::Page;
+use crate::exec::gang::{MASK, NOTHING, Together};
 use crate::exec::leveled::{Leveled, function_of};
 use crate::exec::machine::Machine;
 use crate::exec::microop::{ABSENT, CONST, Flow, MicroOp, OpFn, VGPR};
@@ -100,11 +101,38 @@ impl Leveled for Spread {
     }
 }
 
+/// What is made of an instruction's function.
+trait Make {
+    fn of<S: Leveled, const FLAGS: u8>(level: Level) -> OpFn;
+}
+
+/// The function itself.
+struct One;
+
+impl Make for One {
+    fn of<S: Leveled, const FLAGS: u8>(level: Level) -> OpFn {
+        function_of::<S>(level)
+    }
+}
+
+/// That for waves that go together.
+struct Gang;
+
+impl Make for Gang {
+    fn of<S: Leveled, const FLAGS: u8>(level: Level) -> OpFn {
+        if FLAGS & MASK_OUT != 0 {
+            function_of::<Together<S, MASK>>(level)
+        } else {
+            function_of::<Together<S, NOTHING>>(level)
+        }
+    }
+}
+
 macro_rules! hot {
-    ($op:ident, $flags:ident, $level:ident; $($module:ident $kernel:ident $sources:literal $want:expr => $($name:ident)|+;)*) => {
+    ($make:ident $op:ident, $flags:ident, $level:ident; $($module:ident $kernel:ident $sources:literal $want:expr => $($name:ident)|+;)*) => {
         match $op {
             $($(Op::$name)|+ if $flags == $want => {
-                function_of::<Direct<$module::kernels::$kernel, $sources, { $want }>>($level)
+                $make::of::<Direct<$module::kernels::$kernel, $sources, { $want }>, { $want }>($level)
             })*
             _ => return None,
         }
@@ -113,14 +141,23 @@ macro_rules! hot {
 
 /// The function of an instruction with these sources and flags, if it is listed.
 pub(crate) fn function(op: Op, micro: &MicroOp, level: Level) -> Option<OpFn> {
+    listed::<One>(op, micro, level)
+}
+
+/// [`function`] for waves that go together.
+pub(crate) fn together(op: Op, micro: &MicroOp, level: Level) -> Option<OpFn> {
+    listed::<Gang>(op, micro, level)
+}
+
+fn listed<M: Make>(op: Op, micro: &MicroOp, level: Level) -> Option<OpFn> {
     const WIDE_1: u8 = WIDE_DST | WIDE_SRC0 << 1;
     const WIDE_2: u8 = WIDE_DST | WIDE_SRC0 << 2;
     // Those listed read a lane's sources, whatever rows they are in, before they write the lane's result.
     let flags = micro.flags & !OVERLAP;
     if op == Op::v_mov_b32 && flags == 0 && micro.src[0] < VGPR {
-        return Some(function_of::<Spread>(level));
+        return Some(M::of::<Spread, 0>(level));
     }
-    Some(hot! { op, flags, level;
+    Some(hot! { M op, flags, level;
         vop1 v_mov_b32 1 0 => v_mov_b32;
         vop2 v_add_f32 2 0 => v_add_f32;
         vop2 v_sub_f32 2 0 => v_sub_f32;
