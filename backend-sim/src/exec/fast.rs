@@ -362,6 +362,12 @@ impl Machine<'_> {
         span.contains(va, len)
     }
 
+    /// Kernels stream: the next wave, or the next of those that go together, tends to want what comes next.
+    #[inline(always)]
+    fn prefetch_next<H: Host>(&self, host: *const u8, bytes: usize) {
+        H::prefetch(host.wrapping_add(self.waves() * bytes), bytes);
+    }
+
     /// Loads `W` dwords a lane from global memory.
     #[inline(always)]
     pub(crate) fn global_load_groups<H: Host, const W: usize>(&mut self, op: &MicroOp) -> u64 {
@@ -370,8 +376,7 @@ impl Machine<'_> {
         let to = self.wave.rows.ptr(op.dst - VGPR);
         self.tlb.sync(self.view);
         if let Some(host) = self.global_whole::<H, W>(op, Access::Read) {
-            // Kernels stream: the next wave tends to want what comes next.
-            H::prefetch(host.wrapping_add(lanes * W * 4), lanes * W * 4);
+            self.prefetch_next::<H>(host, lanes * W * 4);
             for group in 0..if lanes == 64 { 4 } else { 2 } {
                 // SAFETY: the bytes of all lanes are mapped, readable; the destination's rows were checked by the
                 // run loop.
@@ -427,6 +432,7 @@ impl Machine<'_> {
         let from: *const u32 = self.wave.rows.ptr(op.src[2] - VGPR);
         self.tlb.sync(self.view);
         if let Some(host) = self.global_whole::<H, W>(op, Access::Write) {
+            self.prefetch_next::<H>(host, lanes * W * 4);
             for group in 0..if lanes == 64 { 4 } else { 2 } {
                 // SAFETY: the bytes of all lanes are mapped, writable; the data's rows were checked by the run loop.
                 unsafe {

@@ -16,14 +16,15 @@ use super::context::Context;
 use super::fault::Fault;
 use super::flat;
 use super::fuse;
-use super::leveled::{Leveled, function_of};
+use super::leveled::Leveled;
+use super::lower;
 use super::machine::Machine;
 use super::microop::{Flow, MicroOp, OpFn, VGPR};
 use super::run::{Exit, run_as};
 use super::salu::{self, sopp};
 use super::scalars::{EXEC, TRASH};
 use super::smem;
-use super::valu::levels::Host;
+use super::valu::levels::{Host, Portable};
 use super::valu::{Level, hot};
 use super::vector::MASK_IN;
 use super::wave::Wave;
@@ -178,11 +179,9 @@ pub(super) fn function(arch: Arch, level: Level, inst: &Inst, page: &Page, slot:
     let op = &page.ops[slot];
     match kind(arch, inst, op) {
         Kind::Once => op.run,
-        Kind::Each(Out::Nothing) => usual(inst, op, page, level)
-            .unwrap_or_else(|| function_of::<Together<ByPointer, NOTHING>>(level)),
-        Kind::Each(Out::Mask(_)) => usual(inst, op, page, level)
-            .unwrap_or_else(|| function_of::<Together<ByPointer, MASK>>(level)),
-        Kind::Each(Out::Dword(_)) => function_of::<Together<ByPointer, DWORD>>(level),
+        Kind::Each(Out::Nothing) => usual(inst, op, page, level).unwrap_or(each::<NOTHING>),
+        Kind::Each(Out::Mask(_)) => usual(inst, op, page, level).unwrap_or(each::<MASK>),
+        Kind::Each(Out::Dword(_)) => each::<DWORD>,
         Kind::Alone => part,
     }
 }
@@ -270,17 +269,18 @@ fn usual(inst: &Inst, op: &MicroOp, page: &Page, level: Level) -> Option<OpFn> {
     }
     match inst.format {
         Format::Global => flat::together(inst, level),
-        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 if is_plain(op, page) => {
+        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 if is_plain(inst, op, page) => {
             hot::together(inst.op, op, level)
         }
         _ => None,
     }
 }
 
-/// Whether a vector instruction has no modifiers.
-fn is_plain(op: &MicroOp, page: &Page) -> bool {
+/// Whether a vector instruction has no modifiers, and no operand that is a value of the moment.
+fn is_plain(inst: &Inst, op: &MicroOp, page: &Page) -> bool {
     let reads_mask = op.flags & MASK_IN != 0;
-    op.handler.is_some() && (reads_mask || page.ext.get(op.ext as usize).is_none())
+    let no_form = reads_mask || page.ext.get(op.ext as usize).is_none();
+    op.handler.is_some() && no_form && !lower::is_computed(inst)
 }
 
 fn part(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
@@ -298,30 +298,70 @@ pub(crate) struct Together<S, const OUT: u8>(core::marker::PhantomData<S>);
 impl<S: Leveled, const OUT: u8> Leveled for Together<S, OUT> {
     #[inline(always)]
     fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+        let waves = m.waves();
+        if OUT == NOTHING {
+            for n in 0..waves {
+                m.wave.rows.select(n);
+                if S::run::<H>(m, op, page) != Flow::Next {
+                    return stopped(m, n, None);
+                }
+            }
+            m.wave.rows.select(0);
+            return Flow::Next;
+        }
         let out = match OUT {
             MASK => Out::Mask(usize::from(op.dst2)),
-            DWORD => Out::Dword(usize::from(op.dst)),
-            _ => Out::Nothing,
+            _ => Out::Dword(usize::from(op.dst)),
         };
         let before = out.read(m.wave);
         let mut values = [0; MOST];
-        let waves = usize::from(m.wave.gang).min(MOST);
         for (n, value) in values.iter_mut().enumerate().take(waves) {
             m.wave.rows.select(n);
-            if OUT != NOTHING && n > 0 {
-                out.write(m.wave, before);
-            }
-            let flow = S::run::<H>(m, op, page);
-            if flow != Flow::Next {
-                return stopped(m, n, (out, before, values));
+            out.write(m.wave, before);
+            if S::run::<H>(m, op, page) != Flow::Next {
+                return stopped(m, n, Some((out, before, values)));
             }
             *value = out.read(m.wave);
         }
         m.wave.rows.select(0);
-        if OUT != NOTHING && values[..waves].iter().any(|&value| value != values[0]) {
-            return differ(m, waves, (out, before, values));
+        if same(&values[..waves]) {
+            Flow::Next
+        } else {
+            differ(m, waves, (out, before, values))
         }
-        Flow::Next
+    }
+}
+
+/// The function of a micro-op for one wave, for each of those that go together: the way for what is not usual.
+#[inline(never)]
+pub(crate) fn each<const OUT: u8>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    Together::<ByPointer, OUT>::run::<Portable>(m, op, page)
+}
+
+#[inline(always)]
+fn same(values: &[u64]) -> bool {
+    let differs = values.iter().fold(0, |all, &value| all | value ^ values[0]);
+    differs == 0
+}
+
+impl Machine<'_> {
+    /// Waves that go together, one where it is alone.
+    #[inline(always)]
+    pub(crate) fn waves(&self) -> usize {
+        usize::from(self.wave.gang).min(MOST)
+    }
+
+    /// Writes the lane masks that an instruction has given all waves that go together.
+    #[inline(always)]
+    pub(crate) fn put_masks(&mut self, at: u16, masks: &[u64; MOST]) -> Flow {
+        let waves = self.waves();
+        if same(&masks[..waves]) {
+            self.wave.set_mask(usize::from(at), masks[0]);
+            return Flow::Next;
+        }
+        let out = Out::Mask(usize::from(at));
+        let before = out.read(self.wave);
+        differ(self, waves, (out, before, *masks))
     }
 }
 
@@ -346,9 +386,11 @@ fn differ(m: &mut Machine<'_>, waves: usize, (out, before, values): Written) -> 
 /// The `n`-th cannot go on with the instruction, or not now.
 #[cold]
 #[inline(never)]
-fn stopped(m: &mut Machine<'_>, n: usize, (out, before, values): Written) -> Flow {
+fn stopped(m: &mut Machine<'_>, n: usize, written: Option<Written>) -> Flow {
     m.wave.rows.select(0);
-    out.write(m.wave, before);
+    if let Some((out, before, _)) = written {
+        out.write(m.wave, before);
+    }
     let fault = match m.exit.take() {
         Some(Exit::Fault(mut fault)) => {
             fault.wave.wave += n as u32;
@@ -360,7 +402,7 @@ fn stopped(m: &mut Machine<'_>, n: usize, (out, before, values): Written) -> Flo
         done: n,
         next: 0,
         weight: 0,
-        scalars: Some((out, values)),
+        scalars: written.map(|(out, _, values)| (out, values)),
         fault,
     }));
     Flow::Part

@@ -37,7 +37,7 @@ struct Line([u8; 64]);
 const TURN: u64 = 256 << 10;
 
 /// Bytes of vector registers that waves which go together may have, so that they stay in the host's nearest cache.
-const TOGETHER_BYTES: usize = 32 << 10;
+const TOGETHER_BYTES: usize = 16 << 10;
 
 /// Instructions before which it is too early to part.
 const EARLY: u64 = 64;
