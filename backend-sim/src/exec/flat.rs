@@ -7,7 +7,7 @@ use super::access::{Addresses, Lanes, Spec};
 use super::atomic::AtomicOp;
 use super::code::Page;
 use super::fault::FaultKind;
-use super::gang::{NOTHING, Together};
+use super::gang::{NOTHING, each};
 use super::hwreg;
 use super::leveled::{Leveled, function_of};
 use super::lower::{Cx, GRAPHICS, Lowered, destination, scalar_index};
@@ -382,26 +382,52 @@ fn global_functions(bytes: u8, level: Level) -> (OpFn, OpFn) {
     }
 }
 
+/// Loads of `W` dwords a lane for waves that go together.
+struct GangLoad<const W: usize>;
+
+impl<const W: usize> Leveled for GangLoad<W> {
+    #[inline(always)]
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+        if m.global_load_gang::<H, W>(op) {
+            return Flow::Next;
+        }
+        each::<NOTHING>(m, op, page)
+    }
+}
+
+/// Stores of `W` dwords a lane for waves that go together.
+struct GangStore<const W: usize>;
+
+impl<const W: usize> Leveled for GangStore<W> {
+    #[inline(always)]
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+        if m.global_store_gang::<H, W>(op) {
+            return Flow::Next;
+        }
+        each::<NOTHING>(m, op, page)
+    }
+}
+
 /// The function of a global load or store of dwords for waves that go together.
 pub(crate) fn together(inst: &Inst, level: Level) -> Option<OpFn> {
-    macro_rules! of {
-        ($what:ident, $bytes:expr) => {
-            match $bytes {
-                4 => function_of::<Together<$what<1>, NOTHING>>(level),
-                8 => function_of::<Together<$what<2>, NOTHING>>(level),
-                16 => function_of::<Together<$what<4>, NOTHING>>(level),
-                _ => return None,
-            }
-        };
-    }
     if special(inst).is_some() {
         return None;
     }
-    match action(inst.op)? {
-        Action::Load(spec) => Some(of!(GlobalLoad, spec.bytes)),
-        Action::Store(spec) => Some(of!(GlobalStore, spec.bytes)),
-        _ => None,
-    }
+    Some(match action(inst.op)? {
+        Action::Load(spec) => match spec.bytes {
+            4 => function_of::<GangLoad<1>>(level),
+            8 => function_of::<GangLoad<2>>(level),
+            16 => function_of::<GangLoad<4>>(level),
+            _ => return None,
+        },
+        Action::Store(spec) => match spec.bytes {
+            4 => function_of::<GangStore<1>>(level),
+            8 => function_of::<GangStore<2>>(level),
+            16 => function_of::<GangStore<4>>(level),
+            _ => return None,
+        },
+        _ => return None,
+    })
 }
 
 fn global_atomic(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {

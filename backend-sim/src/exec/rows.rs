@@ -47,8 +47,13 @@ impl RowFile {
         self.waves = waves;
         self.start = 0;
         let lines = usize::from(waves) * self.dwords() / 16;
-        self.lines.clear();
-        self.lines.resize(lines, Line([0; 16]));
+        if lines > self.lines.len() {
+            self.lines.clear();
+            self.lines.resize(lines, Line([0; 16]));
+        } else {
+            self.lines.truncate(lines);
+            self.every_dword().fill(0);
+        }
     }
 
     /// Dwords of one wave's registers.
@@ -130,6 +135,14 @@ impl RowFile {
         let lanes = self.lanes as usize;
         let start = self.index(reg) * lanes;
         self.all_mut().get_mut(start..start + lanes)
+    }
+
+    /// The registers of all waves.
+    fn every_dword(&mut self) -> &mut [u32] {
+        // SAFETY: a `Line` is sixteen `u32` without padding, borrowed mutably for as long as the slice lives.
+        unsafe {
+            core::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.lines.len() * 16)
+        }
     }
 
     /// The selected wave's registers.

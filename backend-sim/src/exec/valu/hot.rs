@@ -200,7 +200,7 @@ fn listed<const GANG: bool>(op: Op, micro: &MicroOp, level: Level) -> Option<OpF
         vopc v_cmp_gt_f32 2 MASK_OUT => v_cmp_gt_f32;
         vopc v_cmp_lt_f32 2 MASK_OUT => v_cmp_lt_f32;
         vopc v_cmp_ngt_f32 2 MASK_OUT => v_cmp_ngt_f32;
-        vopc v_cmp_gt_u32 2 MASK_OUT => v_cmp_gt_u32;
+        vopc v_cmp_gt_u32 2 MASK_OUT => v_cmp_gt_u32 | v_cmpx_gt_u32;
         vopc v_cmp_eq_i32 2 MASK_OUT => v_cmp_eq_u32 | v_cmp_eq_i32;
     })
 }
