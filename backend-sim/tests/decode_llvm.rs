@@ -119,9 +119,6 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
     let starts = |names: &[&str]| names.iter().any(|name| theirs.starts_with(name));
     let has = |what: &str| theirs.contains(what);
     let gfx9 = arch < Arch::Gfx1030;
-    if starts(&["ds_bvh"]) {
-        return Some("ray tracing in LDS is not part of the list");
-    }
     if has("/*") {
         return Some("LLVM marks operands that it decoded and would not have assembled");
     }
