@@ -143,6 +143,7 @@ static void signals(const agents_t *agents) {
   hsa_signal_group_t group;
   INVALID(ARGUMENT, hsa_signal_group_create(0, &made, 1, once, &group));
   INVALID(ARGUMENT, hsa_signal_group_create(1, NULL, 1, once, &group));
+  INVALID(ARGUMENT, hsa_signal_group_create(1, &made, 0, once, &group));
   INVALID(ARGUMENT, hsa_signal_group_create(1, &made, 1, NULL, &group));
   INVALID(ARGUMENT, hsa_signal_group_create(1, &made, 1, once, NULL));
   MUST(hsa_signal_group_create(1, &made, 1, once, &group));
