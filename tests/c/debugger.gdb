@@ -1,5 +1,7 @@
 # What a debugger from elsewhere reads of _amdgpu_r_debug: the stops at its breakpoint, and the list at each.
 # Its layout is that of struct r_debug and struct link_map of <link.h>.
+# Casts are written in C, wherever the program stops.
+set language c
 set pagination off
 set confirm off
 set breakpoint pending off

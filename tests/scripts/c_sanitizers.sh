@@ -27,9 +27,10 @@ external_symbolizer_path=$(command -v llvm-symbolizer-22)"
 # Line numbers are for who reads a report; optimised a little, for the software GPU's sake.
 build() {
   local extra=()
-  [ "$1" = address ] || extra=(-Zbuild-std=std,panic_unwind)
+  local flags=-Zsanitizer=$1
+  [ "$1" = address ] || { extra=(-Zbuild-std=std,panic_unwind) && flags+=" --cfg rukh_sanitizer"; }
   CARGO_TARGET_DIR=$root/target/sanitize-$1 CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=line-tables-only RUSTC_BOOTSTRAP=1 \
-    RUSTFLAGS="-Zsanitizer=$1 --cfg rukh_sanitizer" cargo build --quiet --manifest-path "$root/Cargo.toml" --locked "${extra[@]}" \
+    RUSTFLAGS="$flags" cargo build --quiet --manifest-path "$root/Cargo.toml" --locked "${extra[@]}" \
     --target $host -p rukh-capi --lib
   mkdir -p "$work/$1/lib"
   cp "$root/target/sanitize-$1/$host/debug/librukh_capi.so" "$work/$1/lib/libhsa-runtime64.so.1"
