@@ -150,6 +150,25 @@ done
 HSA_TOOLS_LIB=$work/libcounting.so grind sim:gfx90a intercept "$work/libcounting.so"
 HSA_TOOLS_LIB=$work/libcounting.so grind sim:gfx90a tool_client "$work/libcounting.so" "$work/scratch-gfx90a.co"
 
+# A debugger that knows nothing of GPUs stops where the list of loaded code says, and reads it.
+object=$objects/vector_add-gfx90a-O2-v5.co
+uri="file://$(realpath "$object")#offset=0&size=$(stat -c %s "$object")"
+cat > "$work/stops" <<END
+stop 1:
+stop 0: $uri at ADDRESS
+stop 2: $uri at ADDRESS
+stop 0:
+END
+for backend in sim kfd; do
+  use $backend:gfx90a
+  timeout 300 gdb -nx -batch -x "$root/tests/c/debugger.gdb" --args "$work/vector_add" "$object" 1000 > "$work/gdb" 2>&1
+  if ! sed -n 's/ at 0x[0-9a-f]*000$/ at ADDRESS/; /^stop/p' "$work/gdb" | diff - "$work/stops" || ! grep -q '^PASS' "$work/gdb"; then
+    cat "$work/gdb" >&2
+    exit 1
+  fi
+  echo "PASS gdb reads the debugger's list ($backend)"
+done
+
 sh "$root/tests/scripts/statuses.sh" "$STATUS_LOG"
 
 # Without a backend hsa_init fails, and says how to have one.
