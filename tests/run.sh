@@ -49,7 +49,11 @@ build_golden() {
 unit_tests() { RUKH_TEST_MODE=quick cargo test --workspace --locked; }
 # Quick ones are among the unit tests.
 port_faults() { cargo test --release --locked -p rukh-tests --test port_faults -- --nocapture; }
-golden_matrix() { cargo test --release --locked -p rukh-tests --test golden --test exactness --test triton -- --nocapture; }
+golden_matrix() {
+  cargo test --release --locked -p rukh-tests --test golden --test exactness --test triton -- --nocapture
+  # The unit tests hold the debug build to the same digests.
+  cargo test --release --locked -p rukh-backend-sim --test digests
+}
 freestanding() { bash tests/scripts/freestanding.sh; }
 bare_targets() { bash tests/scripts/targets.sh; }
 boot_kernel() { bash tests/scripts/boot.sh; }
