@@ -10,6 +10,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::alignment::Alignment;
 use super::fuse;
 use super::lower::{self, Ext};
 use super::microop::MicroOp;
@@ -38,6 +39,8 @@ pub(crate) struct Page {
     readable: core::ops::Range<usize>,
     /// What all micro-ops together need of a wave's registers, as [`MicroOp::need`] has it.
     pub(crate) need: u32,
+    /// How its memory instructions take addresses.
+    pub(crate) alignment: Alignment,
     /// Of [`CodeCache::validate`]: the last round in which the page was seen to be what memory holds.
     checked: u64,
 }
@@ -57,6 +60,7 @@ impl Page {
             words: Box::new([0; SLOTS]),
             readable: 0..0,
             need: 0,
+            alignment: Alignment::Unaligned,
             checked: 0,
         }
     }
@@ -97,6 +101,7 @@ pub(crate) enum FetchError {
 pub struct CodeCache {
     arch: Arch,
     level: Level,
+    alignment: Alignment,
     pages: Vec<Option<Box<Page>>>,
     index: BTreeMap<u64, u32>,
     front: Box<[(u64, u32); FRONT]>,
@@ -114,6 +119,7 @@ impl CodeCache {
         CodeCache {
             arch,
             level: level.min(Level::detect()),
+            alignment: Alignment::Unaligned,
             pages: Vec::new(),
             index: BTreeMap::new(),
             front: Box::new([(u64::MAX, 0); FRONT]),
@@ -121,6 +127,14 @@ impl CodeCache {
             scratch: Box::new([0; SLOTS]),
             round: 0,
         }
+    }
+
+    /// The same, for a device that takes addresses as the mode says. Called before anything is executed.
+    #[must_use]
+    pub fn aligned(mut self, alignment: Alignment) -> Self {
+        self.clear();
+        self.alignment = alignment;
+        self
     }
 
     /// The instruction set.
@@ -213,6 +227,7 @@ impl CodeCache {
             words,
             readable,
             checked: round,
+            alignment: self.alignment,
             ..Page::empty(va)
         });
         let at = match self.index.get(&va) {
@@ -256,7 +271,10 @@ impl CodeCache {
         (micro.skip, micro.weight) = (micro.len, 1);
         page.need = most(page.need, micro.need);
         page.ops[slot] = micro;
-        fuse::extend(arch, level, page, slot, &inst);
+        // Sequences that execute as one take any address.
+        if page.alignment.is_free() {
+            fuse::extend(arch, level, page, slot, &inst);
+        }
         Ok(())
     }
 

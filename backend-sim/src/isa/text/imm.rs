@@ -371,3 +371,35 @@ pub(super) fn buffer_format(f: &mut Formatter<'_>, arch: Arch, format: u8) -> fm
         (false, _) => write!(f, " format:[BUF_FMT_{data}_{number}]"),
     }
 }
+
+/// An attribute and its component.
+pub(super) fn attribute(f: &mut Formatter<'_>, value: u32) -> fmt::Result {
+    let component = ["x", "y", "z", "w"][(value >> 6 & 3) as usize];
+    write!(f, "attr{}.{component}", value & 63)
+}
+
+/// Which of a triangle's values an interpolation moves.
+pub(super) fn parameter(f: &mut Formatter<'_>, value: u32) -> fmt::Result {
+    match value {
+        0 => f.write_str("p10"),
+        1 => f.write_str("p20"),
+        2 => f.write_str("p0"),
+        other => write!(f, "invalid_param_{other}"),
+    }
+}
+
+/// What is exported to.
+pub(super) fn target(f: &mut Formatter<'_>, arch: Arch, value: u32) -> fmt::Result {
+    let gfx11 = arch.is_gfx11_plus();
+    match value {
+        0..=7 => write!(f, "mrt{value}"),
+        8 => f.write_str("mrtz"),
+        9 if !gfx11 => f.write_str("null"),
+        12..=15 => write!(f, "pos{}", value - 12),
+        16 if arch.is_gfx10_plus() => f.write_str("pos4"),
+        20 if arch.is_gfx10_plus() => f.write_str("prim"),
+        21 | 22 if gfx11 => write!(f, "dual_src_blend{}", value - 21),
+        32..=63 if !gfx11 => write!(f, "param{}", value - 32),
+        _ => write!(f, "invalid_target_{value}"),
+    }
+}

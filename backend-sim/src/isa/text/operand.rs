@@ -30,12 +30,6 @@ impl Text<'_> {
                     register => self.plain(f, register, desc.ty),
                 };
             }
-            Field::Soffset if self.row().has(Field::Imm(ImmKind::Offset)) => {
-                return match operand {
-                    Operand::None => f.write_str("null"),
-                    register => self.plain(f, register, desc.ty),
-                };
-            }
             Field::Soffset if self.inst.format == Format::Smem => {
                 return self.smem_offset(f, operand);
             }
@@ -191,6 +185,9 @@ impl Text<'_> {
             ImmKind::Delay => imm::delay(f, value),
             ImmKind::Version => imm::version(f, value),
             ImmKind::Offset => hex(f, self.inst.mods.offset),
+            ImmKind::Attribute => imm::attribute(f, value),
+            ImmKind::Parameter => imm::parameter(f, value),
+            ImmKind::Target => imm::target(f, self.arch, value),
         }
     }
 

@@ -4,10 +4,10 @@ use super::Reactor;
 use crate::backend::{AgentId, Backend, EventReport, HardwareEvent, MemoryFaultInfo};
 use crate::queue::QueueStatus;
 use crate::runtime::queue::QueueFailure;
+use crate::sync::Ordering;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::sync::atomic::Ordering;
 
 /// What came with the events of one wait.
 pub(crate) type Reports = Vec<EventReport>;
