@@ -3,7 +3,7 @@
 #
 #   quick    unit and conformance tests, a small sample of the golden kernels (under 5 minutes)
 #   (none)   what CI runs: everything, the golden matrix as a pairwise sample seeded by the commit
-#   full     everything, the golden matrix whole, fuzz targets 30 s each
+#   full     everything, the golden matrix whole, each injected fault, fuzz targets ten minutes each
 #
 # RUKH_TEST_SEED overrides the seed of the sample. Nothing is skipped: a missing tool is installed from
 # Debian's packages or crates.io, or the run fails.
@@ -71,7 +71,7 @@ programs() { bash tests/scripts/programs.sh "$prefix"; }
 host_costs() { sh tests/scripts/host_costs.sh "$prefix"; }
 recordings() { sh tests/scripts/recordings.sh "$prefix"; }
 rukh_info() { sh tests/scripts/rukh_info.sh "$prefix"; }
-fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 30 || echo 8)"; }
+fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 600 || echo 20)"; }
 # Not of CI: the figures belong to corpora that have grown.
 fuzz_coverage() { bash tests/scripts/fuzz_coverage.sh; }
 kfd_record() { sh tests/scripts/kfd_record.sh; }

@@ -106,6 +106,8 @@ pub struct CodeCache {
     index: BTreeMap<u64, u32>,
     front: Box<[(u64, u32); FRONT]>,
     generation: u64,
+    /// Where memory is copied to for comparing.
+    scratch: Box<[u32; SLOTS]>,
     /// Counts calls of [`CodeCache::validate`].
     round: u64,
 }
@@ -122,6 +124,7 @@ impl CodeCache {
             index: BTreeMap::new(),
             front: Box::new([(u64::MAX, 0); FRONT]),
             generation: 0,
+            scratch: Box::new([0; SLOTS]),
             round: 0,
         }
     }
@@ -171,11 +174,11 @@ impl CodeCache {
     }
 
     /// Whether a page is still what memory holds.
-    fn is_current(view: &MemoryView, page: &Page) -> bool {
-        let mut words = [0u32; SLOTS];
+    fn is_current(view: &MemoryView, page: &Page, scratch: &mut [u32; SLOTS]) -> bool {
         let start = page.va + page.readable.start as u64 * 4;
-        let read = snapshot(view, page.va, start, &mut words);
-        read.is_some_and(|readable| readable == page.readable) && words == *page.words
+        let read = snapshot(view, page.va, start, scratch);
+        read.is_some_and(|readable| readable == page.readable)
+            && scratch[page.readable.clone()] == page.words[page.readable.clone()]
     }
 
     /// [`CodeCache::validate`], if a mapping went away since the last time.
@@ -207,8 +210,9 @@ impl CodeCache {
         let slot = (pc - va) as usize / 4;
         let round = self.round;
         if let Some(&at) = self.index.get(&va) {
+            let scratch = &mut self.scratch;
             let known = self.pages[at as usize].as_deref_mut().is_some_and(|page| {
-                let current = page.checked == round || Self::is_current(view, page);
+                let current = page.checked == round || Self::is_current(view, page, scratch);
                 page.checked = round;
                 current && page.readable.contains(&slot)
             });
@@ -304,7 +308,8 @@ pub(crate) fn first_dwords(words: &[u32]) -> [u32; 3] {
     core::array::from_fn(|i| words.get(i).copied().unwrap_or(0))
 }
 
-/// Copies the executable part of the page at `va` around `pc`.
+/// Copies the executable part of the page at `va` around `pc` to its slots; gives which they are, and leaves the others. All
+/// dispatches begin with it, for each page of their code.
 fn snapshot(
     view: &MemoryView,
     va: u64,
@@ -321,12 +326,10 @@ fn snapshot(
         return None;
     }
     let slots = (start - va) as usize / 4..(end - va) as usize / 4;
-    for slot in slots.clone() {
-        let host = span
-            .host
-            .wrapping_add((va + slot as u64 * 4 - span.base) as usize);
-        // SAFETY: the span was looked up just now and covers the slot's four bytes.
-        words[slot] = unsafe { mem::raw::load_u32(host) };
-    }
+    let to = words.get_mut(slots.clone())?;
+    let host = span.host.wrapping_add((start - span.base) as usize);
+    // SAFETY: the span was looked up just now and covers `start..end`, of which the slots are made; the words are this
+    // function's to write. Hosts are little-endian, as code is.
+    unsafe { mem::raw::copy_in(host, to.as_mut_ptr().cast(), size_of_val(to)) };
     Some(slots)
 }

@@ -731,8 +731,12 @@ impl Maker<'_> {
     }
 
     fn literal(&mut self) -> u32 {
-        // Not one of the inline constants, which would be written like them.
-        self.rng.next_u32() | 0x0100_0041
+        match self.rng.below(8) {
+            // What an inline constant could have named.
+            0 => (self.rng.below(81) as i32 - 16) as u32,
+            1 => InlineFloat::ALL[self.rng.below(9) as usize].f32_bits(),
+            _ => self.rng.next_u32() | 0x0100_0041,
+        }
     }
 
     fn scalar_source(&mut self, ty: Type) -> Operand {

@@ -50,11 +50,12 @@ pub(super) fn message(
         return write!(f, "{value}");
     }
     const GS_OPS: [&str; 4] = ["GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"];
-    const SYSTEM_OPS: [&str; 4] = [
-        "SYSMSG_OP_ECC_ERR_INTERRUPT",
-        "SYSMSG_OP_REG_RD",
-        "SYSMSG_OP_HOST_TRAP_ACK",
-        "SYSMSG_OP_TTRACE_PC",
+    // The third one acknowledged host traps on GFX8.
+    const SYSTEM_OPS: [Option<&str>; 4] = [
+        Some("SYSMSG_OP_ECC_ERR_INTERRUPT"),
+        Some("SYSMSG_OP_REG_RD"),
+        None,
+        Some("SYSMSG_OP_TTRACE_PC"),
     ];
     match (id, op, stream) {
         (2 | 3, 1..=3, _) if !gfx11 => {
@@ -66,9 +67,10 @@ pub(super) fn message(
             )
         }
         (3, 0, 0) if !gfx11 => f.write_str("sendmsg(MSG_GS_DONE, GS_OP_NOP)"),
-        (15, 1..=4, 0) if !gfx11 => {
-            write!(f, "sendmsg(MSG_SYSMSG, {})", SYSTEM_OPS[op as usize - 1])
-        }
+        (15, 1..=4, 0) if !gfx11 => match SYSTEM_OPS[op as usize - 1] {
+            Some(name) => write!(f, "sendmsg(MSG_SYSMSG, {name})"),
+            None => write!(f, "sendmsg(15, {op}, 0)"),
+        },
         (_, 0, 0) => match name {
             Some(name) => write!(f, "sendmsg({name})"),
             None => write!(f, "sendmsg({id}, 0, 0)"),
