@@ -73,12 +73,16 @@ impl<B: Backend + ?Sized> Reactor<B> {
                 }
             };
             self.make_due(Pending::System(event));
+            if hardware.is_none() {
+                self.lose_copies(agent);
+            }
             for queue in self.live_queues() {
                 if queue.agent() == agent && hardware.is_none_or(|h| queue.is(h)) {
                     queue.fail(status);
                 }
             }
         }
+        self.serve_copies();
         if self.queue_count.load(Ordering::Acquire) != 0 {
             for queue in self.live_queues() {
                 queue.serve();
