@@ -11,13 +11,15 @@ use crate::queue_index::QueuePtr;
 use crate::runtime::{ClientPointer, State, SystemBackend};
 use crate::signal::find;
 use crate::soft_queue::SoftQueue;
+use crate::stop;
 use core::ffi::c_void;
 use rukh_core::backend::AgentId;
+use rukh_core::queue::QueueStatus;
 use rukh_core::runtime::{Queue, QueueConfig, QueueFailure, QueueType as CoreType};
 use rukh_core::signal::SignalHandle;
 use rukh_core::wire::queue::HsaQueue;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// A queue that a client created.
 pub enum ClientQueue {
@@ -79,6 +81,12 @@ impl ClientQueues {
             .ok_or(Status::INVALID_QUEUE)
     }
 
+    /// The queue whose structure is at an address.
+    fn at(&self, address: u64) -> Option<Arc<ClientQueue>> {
+        let address = usize::try_from(address).ok()?;
+        self.lock().get(&address).cloned()
+    }
+
     /// As [`get`](Self::get), for AMD's functions: the header says INVALID_QUEUE for null too.
     ///
     /// # Errors
@@ -128,8 +136,25 @@ impl ClientQueues {
 
 /// Tells a client that its queue stopped. One that did not want to know would wait for ever for
 /// packets that are never processed: the process ends instead, as it does in AMD's runtime.
-fn report(callback: QueueErrorCallback, data: ClientPointer, failure: QueueFailure) {
+fn report(
+    state: &Weak<State>,
+    callback: QueueErrorCallback,
+    data: ClientPointer,
+    failure: QueueFailure,
+) {
     let status = status_of_stop(&failure.status);
+    // A memory fault has been told of as an event of the system.
+    let is_told = matches!(failure.status, QueueStatus::MemoryFault { .. });
+    if !is_told && environment::flag("HSA_ENABLE_QUEUE_FAULT_MESSAGE", true) {
+        let state = state.upgrade();
+        let hardware = state.as_ref().and_then(|state| {
+            let queue = state.queues.at(failure.queue)?;
+            queue.device().ok()?.hardware()
+        });
+        if let (Some(state), Some(hardware)) = (state, hardware) {
+            stop::say(&state, hardware);
+        }
+    }
     match callback {
         Some(callback) => {
             let queue = core::ptr::with_exposed_provenance_mut(failure.queue as usize);
@@ -165,10 +190,13 @@ pub fn create_device_queue(
         QueueType::Cooperative => CoreType::Cooperative,
     };
     let data = ClientPointer(data);
+    let weak = state.weak();
     let config = QueueConfig {
         size,
         kind,
-        error_callback: Some(Box::new(move |failure| report(callback, data, failure))),
+        error_callback: Some(Box::new(move |failure| {
+            report(&weak, callback, data, failure);
+        })),
         private_segment_size,
         group_segment_size,
         ..QueueConfig::default()
