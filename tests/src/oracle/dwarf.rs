@@ -8,7 +8,6 @@
 //! `-gdwarf-4 -fdebug-types-section`, `-gdwarf-5 -gdwarf64`, `-gdwarf-5 -ffunction-sections`, `-gline-tables-only`,
 //! `-gline-directives-only`.
 
-use object::{Object, ObjectSection};
 use rukh_core::loader::CodeObject;
 use rukh_core::loader::source::{MAX_INLINED, SourceMap};
 
@@ -59,15 +58,24 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The debug sections of a file.
+/// The debug sections of a compiled file.
 fn sections(file: &[u8]) -> Sections {
-    let file = object::read::elf::ElfFile64::<object::LittleEndian>::parse(file);
-    let file = file.expect("a compiled object");
+    let number = |at: usize, size: usize| {
+        let bytes = file[at..at + size].iter().rev();
+        bytes.fold(0, |number, byte| number << 8 | usize::from(*byte))
+    };
+    // sh_offset and sh_size, of the section headers at e_shoff; e_shnum, e_shstrndx.
+    let header = |index: usize| number(40, 8) + 64 * index;
+    let bytes = |header: usize| &file[number(header + 24, 8)..][..number(header + 32, 8)];
+    let names = bytes(header(number(62, 2)));
     SECTIONS.map(|name| {
-        let section = file.section_by_name(name);
-        section.map_or(Vec::new(), |section| {
-            section.data().expect("it is in the file").to_vec()
-        })
+        let named = (0..number(60, 2)).map(header).find(|header| {
+            let start = &names[number(*header, 4)..];
+            start
+                .strip_prefix(name.as_bytes())
+                .is_some_and(|rest| rest[0] == 0)
+        });
+        named.map_or(Vec::new(), |header| bytes(header).to_vec())
     })
 }
 
