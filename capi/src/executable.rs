@@ -14,10 +14,13 @@ use crate::runtime::CodeMemory;
 use crate::runtime::State;
 use core::ffi::{c_char, c_void};
 use rukh_core::backend::AgentId;
+use rukh_core::loader::source::SourceMap;
 use rukh_core::loader::{
     CodeObject as ParsedCodeObject, Executable as CoreExecutable, ExternalVariable, Frozen,
     LoadError, LoadedCodeObject as CoreLoaded, LoadedSymbol, Loading, Scope,
 };
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An executable in either state.
@@ -35,6 +38,25 @@ pub struct LoadedFrom {
     pub agent: AgentId,
     /// Its bytes.
     pub source: SharedSource,
+    /// A copy of those that have debug information, where a client keeps them no longer than its reader.
+    debug: Option<Arc<[u8]>>,
+}
+
+impl LoadedFrom {
+    fn new(agent: AgentId, source: &SharedSource, code: &ParsedCodeObject<'_>) -> Self {
+        let copied = !source.is_owned() && SourceMap::has_source(code);
+        Self {
+            agent,
+            source: source.clone(),
+            debug: copied.then(|| source.bytes().into()),
+        }
+    }
+
+    /// The bytes, as far as they are there and hold debug information.
+    pub fn debug_bytes(&self) -> Option<&[u8]> {
+        let owned = self.source.is_owned().then(|| self.source.bytes());
+        self.debug.as_deref().or(owned)
+    }
 }
 
 /// What a client's handle stands for.
@@ -44,6 +66,9 @@ pub struct ClientExecutable {
     phase: Mutex<Phase>,
     /// In the order of loading.
     loaded: Mutex<Vec<LoadedFrom>>,
+    /// Copies of loaded code objects that the host does not reach, by their places: made when somebody asks where the
+    /// host finds them.
+    copies: Mutex<BTreeMap<usize, Box<[u8]>>>,
     profile: Profile,
     rounding: RoundingMode,
 }
@@ -54,6 +79,7 @@ impl ClientExecutable {
             listed: Mutex::new(Vec::new()),
             phase: Mutex::new(Phase::Loading(CoreExecutable::new(memory))),
             loaded: Mutex::new(Vec::new()),
+            copies: Mutex::default(),
             profile,
             rounding,
         }
@@ -104,6 +130,23 @@ impl ClientExecutable {
         objects.into_iter().zip(from.iter().cloned()).collect()
     }
 
+    /// Where a copy of a loaded code object is that the host can read, for as long as the executable is there.
+    ///
+    /// # Errors
+    /// Those of making one.
+    pub fn host_copy(
+        &self,
+        index: usize,
+        make: impl FnOnce() -> Result<Box<[u8]>>,
+    ) -> Result<*const u8> {
+        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let copy = match copies.entry(index) {
+            Entry::Occupied(copy) => copy.into_mut(),
+            Entry::Vacant(place) => place.insert(make()?),
+        };
+        Ok(copy.as_ptr())
+    }
+
     /// Whether it is frozen.
     fn state(&self) -> ExecutableState {
         match &*self.lock() {
@@ -129,10 +172,7 @@ impl ClientExecutable {
                 .load(agent.id, isa, &code)
                 .map_err(|error| explain(name, &error))?;
             let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-            loaded.push(LoadedFrom {
-                agent: agent.id,
-                source: source.clone(),
-            });
+            loaded.push(LoadedFrom::new(agent.id, source, &code));
             Ok(id.0)
         })
     }

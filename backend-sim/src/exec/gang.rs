@@ -268,7 +268,7 @@ fn usual(inst: &Inst, op: &MicroOp, page: &Page, level: Level) -> Option<OpFn> {
         return Some(run);
     }
     match inst.format {
-        Format::Global => flat::together(inst, level),
+        Format::Global if page.alignment.is_free() => flat::together(inst, level),
         Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 if is_plain(inst, op, page) => {
             hot::together(inst.op, op, level)
         }

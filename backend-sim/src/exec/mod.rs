@@ -17,6 +17,7 @@
 //! [`Context`] and [`Exit`], and may hand any instruction back to the loop.
 
 mod access;
+mod alignment;
 mod atomic;
 mod barrier;
 mod buffer;
@@ -63,6 +64,7 @@ pub mod valu;
 mod vector;
 mod wave;
 
+pub use alignment::Alignment;
 pub use barrier::Barriers;
 pub use code::CodeCache;
 pub use context::{Apertures, Clock, Context, Place, Worker};

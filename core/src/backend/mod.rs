@@ -34,7 +34,9 @@ mod trace;
 mod wrap;
 
 pub use clock::{Clock, ClockCounters};
-pub use dma::{Dma, DmaCompletion, DmaEngine, DmaError, DmaRequest, DmaWork};
+pub use dma::{
+    Dma, DmaCompletion, DmaEngine, DmaError, DmaProgress, DmaRequest, DmaTicket, DmaWork,
+};
 pub use events::{
     EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareEvent,
     MemoryFaultInfo, Timeout, WaitMode,
@@ -46,7 +48,7 @@ pub use memory::{
 };
 pub use optional::{
     Debug, Ipc, NotSupported, Profiling, Svm, SvmAccess, SvmAttribute, SvmError, SvmFlags,
-    SvmLocation, VirtualMemory,
+    SvmLocation, VirtualMemory, WaveStop,
 };
 #[cfg(feature = "std")]
 pub use park::StdPark;
