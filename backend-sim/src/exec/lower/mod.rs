@@ -158,6 +158,9 @@ fn computed_sources(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
 }
 
 fn lower_plain(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
+    if inst.op.row().format == Format::Vintrp {
+        return Err(GRAPHICS);
+    }
     if let Some(lowered) = salu::float::lower(cx, inst) {
         return lowered;
     }
