@@ -106,6 +106,7 @@ for backend in sim kfd; do
     run "$with" memory_fault "$objects/fault-$gpu-O2-v5.co" handled
     run "$with" matmul "$objects/matmul-$gpu-O2-v5.co"
     run "$with" copies
+    run "$with" copy_faults
     run "$with" debugger "$objects/vector_add-$gpu-O2-v5.co"
   done
   for object in gfx90a gfx1100 gfx1100w64; do
@@ -121,6 +122,7 @@ for gpu in gfx90a gfx1100; do
   run "kfd:smallbar:$gpu" executables "$objects/vector_add-$gpu-O2-v5.co"
 done
 run kfd:smallbar:gfx90a,gfx90a copies
+run kfd:smallbar:gfx90a copy_faults
 for program in misuse signals handlers queues lifecycle statuses statuses_closed; do
   grind sim:gfx90a "$program"
 done

@@ -127,7 +127,11 @@ impl SimBackend {
             gpus,
             clock,
             workers,
-            (config.trace, config.level.min(Level::detect())),
+            (
+                config.trace,
+                config.level.min(Level::detect()),
+                config.alignment,
+            ),
             interrupts,
         );
         Ok(Self {

@@ -34,7 +34,9 @@ mod trace;
 mod wrap;
 
 pub use clock::{Clock, ClockCounters};
-pub use dma::{Dma, DmaCompletion, DmaEngine, DmaError, DmaRequest, DmaWork};
+pub use dma::{
+    Dma, DmaCompletion, DmaEngine, DmaError, DmaProgress, DmaRequest, DmaTicket, DmaWork,
+};
 pub use events::{
     EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareEvent,
     MemoryFaultInfo, Timeout, WaitMode,

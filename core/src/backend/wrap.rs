@@ -5,11 +5,11 @@
 
 use super::{
     AgentId, AgentInfo, Allocation, BankId, CacheInfo, Clock, ClockCounters, Debug, Dma, DmaEngine,
-    DmaError, DmaRequest, EventError, EventId, EventKind, EventOutcome, EventReport, Events,
-    HardwareQueue, Ipc, LinkInfo, Memory, MemoryBank, MemoryError, MemoryFlags, MemoryHandle,
-    MemoryRequest, NotSupported, Park, Profiling, QueueCreateError, QueueHandle, QueueRequest,
-    QueueUpdate, Queues, SkippedAgent, Svm, SvmAttribute, SvmError, Timeout, Topology,
-    TopologyError, VirtualMemory, WaitMode,
+    DmaError, DmaProgress, DmaRequest, DmaTicket, EventError, EventId, EventKind, EventOutcome,
+    EventReport, Events, HardwareQueue, Ipc, LinkInfo, Memory, MemoryBank, MemoryError,
+    MemoryFlags, MemoryHandle, MemoryRequest, NotSupported, Park, Profiling, QueueCreateError,
+    QueueHandle, QueueRequest, QueueUpdate, Queues, SkippedAgent, Svm, SvmAttribute, SvmError,
+    Timeout, Topology, TopologyError, VirtualMemory, WaitMode,
 };
 use core::error::Error;
 use core::ptr::NonNull;
@@ -76,7 +76,7 @@ pub enum Call<'a> {
         from: u64,
         bytes: u64,
     },
-    /// [`Dma::submit`].
+    /// [`Dma::submit`]; gives the ticket.
     Submit(&'a DmaRequest<'a>),
     /// [`Ipc::export_dmabuf`]; gives the descriptor.
     ExportDmabuf(MemoryHandle),
@@ -477,10 +477,18 @@ impl<B: Dma, H: Hook> Dma for Wrap<B, H> {
         self.call(&call, no_engine, pass, nothing)
     }
 
-    unsafe fn submit(&self, request: &DmaRequest<'_>) -> Result<(), DmaError> {
+    unsafe fn submit(&self, request: &DmaRequest<'_>) -> Result<DmaTicket, DmaError> {
         // SAFETY: the caller's promise is the same.
         let pass = || unsafe { self.inner.submit(request) };
-        self.call(&Call::Submit(request), no_engine, pass, nothing)
+        self.call(&Call::Submit(request), no_engine, pass, |ticket| ticket.0)
+    }
+
+    fn dma_progress(&self, agent: AgentId, ticket: DmaTicket) -> DmaProgress {
+        self.inner.dma_progress(agent, ticket)
+    }
+
+    fn abandon_dma(&self, agent: AgentId) {
+        self.inner.abandon_dma(agent);
     }
 }
 

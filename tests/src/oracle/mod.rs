@@ -22,6 +22,7 @@ pub mod relocation;
 mod ring;
 pub mod rng;
 pub mod sdma;
+mod shape;
 pub mod signal;
 pub mod topology;
 
