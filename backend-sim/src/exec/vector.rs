@@ -5,12 +5,12 @@
 //! description that lowering made.
 
 use super::code::Page;
-use super::dpp::Permute;
+use super::dpp::{Flat, Permute};
 use super::leveled::Leveled;
 use super::machine::Machine;
 use super::microop::{ABSENT, CONST, Flow, MicroOp, VGPR};
 use super::modifiers::{Out, SrcForm};
-use super::rows::Row;
+use super::rows::{Row, WIDEST};
 use super::scalars::EXEC;
 use super::valu::levels::Host;
 use super::valu::{VArgs, VHandler};
