@@ -7,6 +7,7 @@ declare -A sources=(
   [aql_packet]="core/src/wire/aql.rs"
   [c_api]="capi/src"
   [code_object]="core/src/loader"
+  [dwarf]="core/src/loader/source"
   [isa]="backend-sim/src/isa"
   [kernel_descriptor]="core/src/wire/kernel_descriptor.rs backend-sim/src/grid"
   [kernels]="backend-sim/src/exec"
@@ -25,7 +26,9 @@ tool() {
   command -v "$1-22" || { echo "fuzz_coverage.sh needs $1-22 (llvm-22)" >&2; exit 1; }
 }
 profdata=$(tool llvm-profdata) cov=$(tool llvm-cov)
-export CARGO_TARGET_DIR=$PWD/target/coverage CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_INCREMENTAL=0
+export CARGO_TARGET_DIR=$PWD/target/coverage CARGO_PROFILE_DEV_DEBUG=0 CARGO_INCREMENTAL=0
+# Of use where inputs are many; building without is quicker.
+export CARGO_PROFILE_DEV_OPT_LEVEL=${CARGO_PROFILE_DEV_OPT_LEVEL:-1}
 # Scripts of crates that are built first are instrumented too.
 export LLVM_PROFILE_FILE=$CARGO_TARGET_DIR/build-%m.profraw
 RUSTFLAGS="-C instrument-coverage" cargo build --locked -p rukh-tests --example oracle
@@ -37,6 +40,8 @@ echo "|---|---|---|---|"
 for target in "${targets[@]}"; do
   folders=("fuzz/seeds/$target")
   [ ! -d "fuzz/corpus/$target" ] || folders+=("fuzz/corpus/$target")
+  # The fuzzer starts with whole objects, too (fuzz.sh).
+  [ "$target" != code_object ] || folders+=(core/tests/data/*.co tests/golden/objects/*.co)
   rm -f "$CARGO_TARGET_DIR/$target".prof*
   held=$(LLVM_PROFILE_FILE=$CARGO_TARGET_DIR/$target.profraw "$program" "$target" "${folders[@]}")
   "$profdata" merge -sparse -o "$CARGO_TARGET_DIR/$target.profdata" "$CARGO_TARGET_DIR/$target.profraw"

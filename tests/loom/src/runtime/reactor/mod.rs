@@ -129,6 +129,7 @@ impl Runtime {
             pending_count: AtomicUsize::new(0),
             system: Lock::new(Vec::new()),
         };
+        crate::sync::begin();
         let park = reactor.backend.parker();
         // SAFETY: fresh slots, which live until the runtime is dropped.
         unsafe { reactor.arena.add_chunk(slots.cast(), count, park) }.expect("a first chunk");
@@ -259,10 +260,7 @@ impl Runtime {
         callback: impl FnMut(i64) -> bool + Send + 'static,
     ) -> HandlerId {
         self.reactor
-            .add_handler(
-                Some((slot.handle(), Condition::Eq, 0)),
-                Box::new(callback),
-            )
+            .add_handler(Some((slot.handle(), Condition::Eq, 0)), Box::new(callback))
             .expect("a signal")
     }
 
@@ -272,7 +270,8 @@ impl Runtime {
 
     /// A queue, whose callback is told why it stopped. Takes two signals.
     pub fn create_queue(&self, callback: impl FnOnce(QueueStatus) + Send + 'static) -> Queue {
-        let callback = Box::new(move |failure: super::queue::QueueFailure| callback(failure.status));
+        let callback =
+            Box::new(move |failure: super::queue::QueueFailure| callback(failure.status));
         Queue(QueueInner::new(&self.reactor, callback))
     }
 
