@@ -13,7 +13,7 @@ mod topology;
 
 pub use config::{Mode, SimConfig};
 
-use crate::device::{FaultReport, Gpu, Interrupts, SimClock, System};
+use crate::device::{FaultCause, FaultReport, Gpu, Interrupts, SimClock, System};
 use crate::exec::valu::Level;
 use crate::mem::{AddressMap, HostMemory};
 use crate::profile::{HostCpu, MAX_GPUS, ProfileError};
@@ -25,7 +25,8 @@ use alloc::vec::Vec;
 use engine::{Engine, make_worker};
 use memory::Books;
 use rukh_core::backend::{
-    AgentId, Clock, ClockCounters, Debug, Dma, Ipc, Profiling, Svm, VirtualMemory,
+    AgentId, Clock, ClockCounters, Debug, Dma, Ipc, Profiling, QueueHandle, Svm, VirtualMemory,
+    WaveStop,
 };
 
 /// Virtual nanoseconds that a look takes when there is nothing to do.
@@ -209,5 +210,22 @@ impl Dma for SimBackend {}
 impl Ipc for SimBackend {}
 impl Svm for SimBackend {}
 impl VirtualMemory for SimBackend {}
-impl Debug for SimBackend {}
+
+impl Debug for SimBackend {
+    fn wave_stop(&self, queue: QueueHandle, show: &mut dyn FnMut(&WaveStop<'_>)) {
+        let reports = self.system.faults();
+        let of_queue = |report: &FaultReport| match &report.cause {
+            FaultCause::Wave(fault) if report.queue == queue => Some(fault.clone()),
+            _ => None,
+        };
+        if let Some(fault) = reports.iter().rev().find_map(of_queue) {
+            show(&WaveStop {
+                pc: fault.pc,
+                kernel_object: fault.kernel_object,
+                account: &fault,
+            });
+        }
+    }
+}
+
 impl Profiling for SimBackend {}

@@ -48,7 +48,7 @@ pub use memory::{
 };
 pub use optional::{
     Debug, Ipc, NotSupported, Profiling, Svm, SvmAccess, SvmAttribute, SvmError, SvmFlags,
-    SvmLocation, VirtualMemory,
+    SvmLocation, VirtualMemory, WaveStop,
 };
 #[cfg(feature = "std")]
 pub use park::StdPark;

@@ -11,7 +11,7 @@ pub(crate) mod waiters;
 
 use super::error::SignalError;
 use super::queue::QueueInner;
-use crate::backend::{Backend, EventId, EventReport, Events, Lock, Park, QueueHandle, Timeout};
+use crate::backend::{AgentId, Backend, EventId, EventReport, Events, Lock, Park, QueueHandle, Timeout};
 use crate::device::{Barrier, Device};
 use crate::queue::QueueStatus;
 use crate::signal::{
@@ -63,6 +63,10 @@ impl<B: Backend + ?Sized> Reactor<B> {
     }
 
     pub(crate) fn free_doorbell(&self, _: u32) {}
+
+    // Copies by engines are not modelled.
+    pub(crate) fn lose_copies(&self, _: AgentId) {}
+    pub(crate) fn serve_copies(&self) {}
 }
 
 /// A reactor over the device, and an arena of a few signals.
