@@ -6,7 +6,7 @@ use rukh_backend_sim::exec::{
     Apertures, Barriers, Clock, CodeCache, Context, Exit, Place, Shared, Wave, WaveConfig, WaveIds,
     Worker, run,
 };
-use rukh_backend_sim::isa::{self, Arch, Op, encode, generate};
+use rukh_backend_sim::isa::{self, Arch, Op, encode, generate, generate_dual};
 use rukh_backend_sim::mem::{AddressMap, Rights};
 
 /// Bytes of a page, and most that code has.
@@ -19,6 +19,8 @@ const GUARD: u8 = 0xa5;
 /// Turns of a wave, and the instructions of each.
 const TURNS: u64 = 8;
 const BUDGET: u64 = 500;
+/// All denormals, DX10_CLAMP, IEEE.
+const MODE: u32 = 0x3f0;
 /// Programs of an input that has short ones.
 const PROGRAMS: usize = 40;
 
@@ -62,14 +64,23 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// A valid instruction with random operands.
-fn instruction(arch: Arch, rng: &mut isa::Rng, code: &mut Vec<u8>) {
-    loop {
-        let op = Op::ALL[rng.next_u32() as usize % Op::ALL.len()];
-        if let Some(Ok(encoded)) = generate(arch, op, rng).map(|inst| encode(arch, &inst)) {
+fn any(rng: &mut isa::Rng) -> Op {
+    Op::ALL[rng.next_u32() as usize % Op::ALL.len()]
+}
+
+/// Adds a valid instruction with random operands; gives whether there is one.
+fn instruction(arch: Arch, op: Op, rng: &mut isa::Rng, code: &mut Vec<u8>) -> bool {
+    let dual = rng.next_u32().is_multiple_of(8);
+    let inst = match dual.then(|| generate_dual(arch, rng)).flatten() {
+        Some(both) => Some(both),
+        None => generate(arch, op, rng),
+    };
+    match inst.map(|inst| encode(arch, &inst)) {
+        Some(Ok(encoded)) => {
             code.extend_from_slice(&encoded.bytes()[..encoded.len()]);
-            return;
+            true
         }
+        _ => false,
     }
 }
 
@@ -78,7 +89,8 @@ pub fn instructions(arch: Arch, seed: u64) -> Vec<u8> {
     let mut rng = isa::Rng::new(seed);
     let mut code = Vec::new();
     while code.len() < PAGE - 64 {
-        instruction(arch, &mut rng, &mut code);
+        let op = any(&mut rng);
+        instruction(arch, op, &mut rng, &mut code);
     }
     code
 }
@@ -93,20 +105,34 @@ fn check_programs(arch: Arch, lanes: u32, handler: bool, seed: u64) {
     let mut rng = isa::Rng::new(seed);
     for _ in 0..PROGRAMS {
         let mut code = Vec::new();
-        for _ in 0..1 + rng.next_u32() % 4 {
-            instruction(arch, &mut rng, &mut code);
+        // Several of the same, which may be executed at once, or any.
+        let mut op = any(&mut rng);
+        let same = rng.next_u32().is_multiple_of(2);
+        let mut left = 1 + rng.next_u32() % 4;
+        while left != 0 {
+            let added = instruction(arch, op, &mut rng, &mut code);
+            left -= u32::from(added);
+            if !added || !same {
+                op = any(&mut rng);
+            }
         }
         code.extend_from_slice(&end.to_le_bytes());
-        check_in_memory(arch, lanes, handler, 256, &code);
+        // Half of them trap floating-point exceptions.
+        let traps = match rng.next_u32() % 256 {
+            traps @ 128.. => traps - 128,
+            _ => 0,
+        };
+        check_in_memory(arch, lanes, handler, (256, MODE | traps << 12), &code);
     }
 }
 
 /// Executes at most a page of code by a wave whose first registers are addresses, descriptors and numbers of lanes.
 pub fn check_code(arch: Arch, lanes: u32, handler: bool, code: &[u8]) {
-    check_in_memory(arch, lanes, handler, 64, code);
+    check_in_memory(arch, lanes, handler, (64, MODE), code);
 }
 
-fn check_in_memory(arch: Arch, lanes: u32, handler: bool, vgprs: u16, code: &[u8]) {
+/// With so many registers and that mode.
+fn check_in_memory(arch: Arch, lanes: u32, handler: bool, state: (u16, u32), code: &[u8]) {
     let code = &code[..code.len().min(PAGE)];
     let mut pages = vec![Page([GUARD; PAGE]); 6];
     pages[1].0 = [0; PAGE];
@@ -124,21 +150,27 @@ fn check_in_memory(arch: Arch, lanes: u32, handler: bool, vgprs: u16, code: &[u8
         map.set_rights(region.expect("a free range"), 0, rights)
             .expect("a region");
     }
-    execute(&map, arch, lanes, handler, vgprs);
+    execute(&map, arch, lanes, handler, state);
     drop(map);
     let guards = [0, 2, 3, 5].map(|page: usize| pages[page].0.iter().all(|byte| *byte == GUARD));
     assert_eq!(guards, [true; 4], "memory beside that of the kernel");
     assert_eq!(pages[1].0[..code.len()], *code, "code was written");
 }
 
-fn execute(map: &std::sync::Arc<AddressMap>, arch: Arch, lanes: u32, handler: bool, vgprs: u16) {
+fn execute(
+    map: &std::sync::Arc<AddressMap>,
+    arch: Arch,
+    lanes: u32,
+    handler: bool,
+    (vgprs, mode): (u16, u32),
+) {
     let view = map.view(0);
     let mut wave = Wave::new(WaveConfig {
         arch,
         lanes,
         vgprs,
         acc_vgprs: if arch < Arch::Gfx1030 { vgprs / 2 } else { 0 },
-        mode: 0x3f0,
+        mode,
         ids: WaveIds::default(),
     });
     wave.set_pc(CODE);
