@@ -6,8 +6,10 @@
 use super::Runtime;
 use super::error::AllocError;
 use super::signals::SignalRef;
-use crate::backend::{AgentId, Backend, DmaCompletion, DmaError, DmaRequest, DmaWork};
-use crate::mem::{Address, AllocFlags, PoolFlags};
+use crate::backend::{
+    AgentId, Backend, DmaCompletion, DmaError, DmaRequest, DmaWork, MemoryAccess,
+};
+use crate::mem::{Address, AllocFlags, PointerKind, PoolFlags};
 use crate::wire::signal::AmdSignal;
 use alloc::vec::Vec;
 use core::mem::offset_of;
@@ -230,10 +232,19 @@ impl<B: Backend + ?Sized> Runtime<B> {
 
     /// Whether an address is mapped to an agent.
     fn reaches(&self, agent: AgentId, address: Address) -> bool {
-        let memory = self.memory().lock(self.park());
-        memory.containing(address).is_some_and(|entry| {
-            entry.info.owner == Some(agent) || entry.info.accessible.contains(&agent)
-        })
+        let mut is_virtual = false;
+        let reaches = {
+            let memory = self.memory().lock(self.park());
+            memory.containing(address).is_some_and(|entry| {
+                is_virtual = entry.info.kind == PointerKind::Virtual;
+                entry.info.owner == Some(agent) || entry.info.accessible.contains(&agent)
+            })
+        };
+        if is_virtual {
+            // Whose it is does not say who has access.
+            return self.access(address, agent) == Ok(MemoryAccess::all());
+        }
+        reaches
     }
 
     /// The agent whose engine reaches an end that the host does not map.

@@ -1,6 +1,7 @@
 //! The runtime: agents, memory, signals and queues over one backend. Needs an allocator.
 //!
-//! By file: `agent`, what the topology says; `memory` and `buffer`, allocating and sharing; `signals`, with
+//! By file: `agent`, what the topology says; `memory` and `buffer`, allocating and sharing; `virtual_memory`,
+//! addresses and memory apart; `signals`, with
 //! waits and callbacks, and `reactor`, which wakes whoever waits; `queue`, and what happens when one stops;
 //! `scratch`, which gives queues private memory; `code`, device memory for code; `program`, loaded code objects
 //! and their kernels; `dispatch`, running a kernel in one call; `spawn`, the one thread that a
@@ -23,6 +24,7 @@ mod reactor;
 mod scratch;
 mod signals;
 mod spawn;
+mod virtual_memory;
 
 pub use agent::Agent;
 pub use buffer::Buffer;
@@ -31,6 +33,7 @@ pub use config::RuntimeConfig;
 pub use dispatch::{Completion, Dispatch};
 pub use error::{
     AllocError, DispatchError, InitError, ProgramError, QueueError, SignalError, SpawnError,
+    VirtualError,
 };
 pub use program::{Kernel, Program};
 pub use queue::{Queue, QueueConfig, QueueFailure, QueueType};
@@ -44,7 +47,7 @@ pub use spawn::StdSpawn;
 pub use spawn::{Join, Spawn};
 
 use crate::backend::{AgentId, Backend, BankId, HeapKind, Lock, Park};
-use crate::mem::{KernargArena, Registry};
+use crate::mem::{KernargArena, PointerKind, Registry, VirtualBooks};
 use crate::signal::SignalSlot;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -57,6 +60,8 @@ pub struct Runtime<B: Backend + ?Sized> {
     reactor: Arc<Reactor<B>>,
     agents: Vec<Agent>,
     memory: Lock<Registry>,
+    /// Taken before `memory`.
+    virtual_memory: Lock<VirtualBooks>,
     thread: Lock<Option<Box<dyn Join>>>,
     next_queue: AtomicU64,
     /// Arguments of the dispatch helper, from its first use on.
@@ -83,6 +88,7 @@ impl<B: Backend + ?Sized + 'static> Runtime<B> {
             reactor: Arc::new(reactor),
             agents,
             memory: Lock::new(Registry::new()),
+            virtual_memory: Lock::new(VirtualBooks::new()),
             thread: Lock::new(None),
             next_queue: AtomicU64::new(0),
             kernarg: Lock::new(None),
@@ -152,6 +158,10 @@ impl<B: Backend + ?Sized> Runtime<B> {
         &self.memory
     }
 
+    pub(crate) fn virtual_memory(&self) -> &Lock<VirtualBooks> {
+        &self.virtual_memory
+    }
+
     pub(crate) fn park(&self) -> &dyn Park {
         self.reactor.park()
     }
@@ -177,6 +187,9 @@ impl<B: Backend + ?Sized> Drop for Runtime<B> {
             for (_, callback) in entry.on_free.drain(..) {
                 callback(entry.info.agent_base);
             }
+            if entry.info.kind == PointerKind::Virtual {
+                continue;
+            }
             // SAFETY: a client that uses memory of a runtime that is gone breaks the rule of `allocate`:
             // memory lives as long as the runtime.
             if unsafe { self.reactor.backend.free(entry.allocation.handle) }.is_err() {
@@ -187,6 +200,7 @@ impl<B: Backend + ?Sized> Drop for Runtime<B> {
                 );
             }
         }
+        self.close_virtual_memory();
     }
 }
 
