@@ -10,6 +10,7 @@ mod queues;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 mod topology;
+mod virtual_memory;
 
 pub use config::{Mode, SimConfig};
 
@@ -25,7 +26,7 @@ use alloc::vec::Vec;
 use engine::{Engine, make_worker};
 use memory::Books;
 use rukh_core::backend::{
-    AgentId, Clock, ClockCounters, Debug, Dma, Ipc, Profiling, Svm, VirtualMemory,
+    AgentId, Clock, ClockCounters, Debug, Dma, Profiling, Svm,
 };
 
 /// Virtual nanoseconds that a look takes when there is nothing to do.
@@ -202,8 +203,6 @@ impl Clock for SimBackend {
 }
 
 impl Dma for SimBackend {}
-impl Ipc for SimBackend {}
 impl Svm for SimBackend {}
-impl VirtualMemory for SimBackend {}
 impl Debug for SimBackend {}
 impl Profiling for SimBackend {}
