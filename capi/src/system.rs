@@ -80,9 +80,9 @@ fn info(state: &State, attribute: SystemInfo, value: Value) -> Result {
         SystemInfo::SvmSupported
         | SystemInfo::SvmAccessibleByDefault
         | SystemInfo::MwaitxEnabled
-        | SystemInfo::DmabufSupported
-        | SystemInfo::VirtualMemApiSupported
         | SystemInfo::XnackEnabled => place.put(false),
+        SystemInfo::DmabufSupported => place.put(state.backend().has_dmabufs()),
+        SystemInfo::VirtualMemApiSupported => place.put(state.runtime.has_virtual_memory()),
         SystemInfo::ExtVersionMajor => place.put(EXT_VERSION.0),
         SystemInfo::ExtVersionMinor => place.put(EXT_VERSION.1),
     }

@@ -118,12 +118,8 @@ fn rights(flags: MemoryFlags) -> Rights {
 
 pub(super) fn host_error(error: HostMemoryError, available: u64) -> MemoryError {
     match error {
-        HostMemoryError::Exhausted { size } => {
-            MemoryError::OutOfMemory { size, available }
-        }
-        HostMemoryError::Os { call, size, errno } => {
-            MemoryError::Os { call, size, errno }
-        }
+        HostMemoryError::Exhausted { size } => MemoryError::OutOfMemory { size, available },
+        HostMemoryError::Os { call, size, errno } => MemoryError::Os { call, size, errno },
     }
 }
 

@@ -25,9 +25,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use engine::{Engine, make_worker};
 use memory::Books;
-use rukh_core::backend::{
-    AgentId, Clock, ClockCounters, Debug, Dma, Profiling, Svm,
-};
+use rukh_core::backend::{AgentId, Clock, ClockCounters, Debug, Dma, Profiling, Svm};
 
 /// Virtual nanoseconds that a look takes when there is nothing to do.
 const IDLE_LOOK_NS: u64 = 500;

@@ -300,7 +300,9 @@ impl Ipc for SimBackend {
         let block = self
             .block_of(handle)
             .ok_or(MemoryError::NoAllocation { handle })?
-            .ok_or(MemoryError::NotSupported("export of the client's own memory"))?;
+            .ok_or(MemoryError::NotSupported(
+                "export of the client's own memory",
+            ))?;
         shared
             .export(&block)
             .map_err(|error| host_error(error, 0))?

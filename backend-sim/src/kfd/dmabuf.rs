@@ -147,10 +147,7 @@ mod tests {
     #[test]
     fn names_of_memory_files_are_read_back() {
         let vram = AllocFlags::VRAM | AllocFlags::PUBLIC;
-        assert_eq!(
-            parse("rukh-dmabuf:7275:20000001"),
-            Some((0x7275, vram))
-        );
+        assert_eq!(parse("rukh-dmabuf:7275:20000001"), Some((0x7275, vram)));
         for other in [
             "rukh-sim",
             "rukh-dmabuf:7275",

@@ -142,8 +142,12 @@ pub unsafe trait SharedMemory {
     ///
     /// # Errors
     /// See [`HostMemoryError`].
-    unsafe fn map_at(&self, block: &Block, address: u64, rights: Rights)
-    -> Result<(), HostMemoryError>;
+    unsafe fn map_at(
+        &self,
+        block: &Block,
+        address: u64,
+        rights: Rights,
+    ) -> Result<(), HostMemoryError>;
 }
 
 /// Host memory from the global allocator: for systems without an operating system's.

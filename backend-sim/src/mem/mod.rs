@@ -17,9 +17,9 @@ mod host;
 mod map;
 #[cfg(feature = "std")]
 mod os;
+pub mod raw;
 #[cfg(feature = "std")]
 mod shared;
-pub mod raw;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -122,8 +122,8 @@ unsafe impl SharedMemory for OsMemory {
     }
 
     fn import(&self, descriptor: i32) -> Result<Option<SharedBlock>, HostMemoryError> {
-        let found = MemoryFile::find(descriptor)
-            .and_then(|file| Some((label(&file.name)?, file.open()?)));
+        let found =
+            MemoryFile::find(descriptor).and_then(|file| Some((label(&file.name)?, file.open()?)));
         let Some((label, (file, size))) = found else {
             return Ok(None);
         };
@@ -207,7 +207,12 @@ mod tests {
     #[test]
     fn labels_are_read_back_from_names() {
         assert_eq!(label("rukh-memory:1f"), Some(0x1f));
-        for other in ["rukh-memory:", "rukh-memory:+1", "rukh-memory:100000000", "rukh-sim"] {
+        for other in [
+            "rukh-memory:",
+            "rukh-memory:+1",
+            "rukh-memory:100000000",
+            "rukh-sim",
+        ] {
             assert_eq!(label(other), None, "{other}");
         }
     }

@@ -7,9 +7,9 @@ use super::{
     AgentId, AgentInfo, Allocation, BankId, CacheInfo, Clock, ClockCounters, Debug, Dma, DmaEngine,
     DmaError, DmaRequest, EventError, EventId, EventKind, EventOutcome, EventReport, Events,
     HardwareQueue, ImportedMemory, Ipc, LinkInfo, MappedMemory, Memory, MemoryAccess, MemoryBank,
-    MemoryError, MemoryFlags, MemoryHandle, MemoryRequest, Park, Profiling, QueueCreateError, QueueHandle, QueueRequest,
-    QueueUpdate, Queues, SkippedAgent, Svm, SvmAttribute, SvmError, Timeout, Topology,
-    TopologyError, VirtualMemory, WaitMode,
+    MemoryError, MemoryFlags, MemoryHandle, MemoryRequest, Park, Profiling, QueueCreateError,
+    QueueHandle, QueueRequest, QueueUpdate, Queues, SkippedAgent, Svm, SvmAttribute, SvmError,
+    Timeout, Topology, TopologyError, VirtualMemory, WaitMode,
 };
 use core::error::Error;
 use core::ptr::NonNull;

@@ -33,6 +33,8 @@ pub enum PointerKind {
     Graphics,
     /// Memory that another process shares by the runtime's own means.
     Ipc,
+    /// Addresses that were taken, with nothing there yet.
+    Reserved,
     /// Virtual memory: what is mapped at an address of the client's choice.
     Virtual,
 }

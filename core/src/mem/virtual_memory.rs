@@ -349,6 +349,12 @@ impl VirtualBooks {
             .ok_or(RangeError::NotReserved { address, size })
     }
 
+    /// The reservation around an address: where it begins, and its size.
+    pub fn reserved(&self, address: Address) -> Option<(Address, u64)> {
+        let base = self.reservation_of(address, 1).ok()?;
+        Some((Address(base), self.reservations.get(&base)?.size))
+    }
+
     /// Where the mappings begin that a range consists of, without a hole.
     ///
     /// # Errors
@@ -401,7 +407,10 @@ impl VirtualBooks {
         let memories = core::mem::take(&mut self.memories);
         let ranges = core::mem::take(&mut self.reservations);
         (
-            mappings.into_values().map(|mapping| mapping.handle).collect(),
+            mappings
+                .into_values()
+                .map(|mapping| mapping.handle)
+                .collect(),
             memories.into_values().map(|memory| memory.handle).collect(),
             ranges.into_iter().map(|(at, r)| (at, r.size)).collect(),
         )

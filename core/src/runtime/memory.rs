@@ -227,6 +227,12 @@ impl<B: Backend + ?Sized> Runtime<B> {
             .lock(self.park())
             .containing(address)
             .map_or(PointerInfo::UNKNOWN, |entry| entry.info.clone());
+        if info.kind == PointerKind::Unknown
+            && let Some((base, size)) = self.virtual_memory().lock(self.park()).reserved(address)
+        {
+            info.kind = PointerKind::Reserved;
+            (info.host_base, info.size) = (base, size);
+        }
         if info.kind == PointerKind::Virtual {
             // The runtime's own mapping is nobody's business; the host's is at the same address, if it has access.
             let cpu = |id: &AgentId| self.agent(*id).is_some_and(|agent| !agent.is_gpu());
