@@ -7,6 +7,8 @@ mod memory;
 #[cfg(feature = "std")]
 mod park;
 mod queues;
+#[cfg(feature = "std")]
+mod svm;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 mod topology;
@@ -25,7 +27,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use engine::{Engine, make_worker};
 use memory::Books;
-use rukh_core::backend::{AgentId, Clock, ClockCounters, Debug, Dma, Profiling, Svm};
+use rukh_core::backend::{AgentId, Clock, ClockCounters, Debug, Dma, Profiling};
 
 /// Virtual nanoseconds that a look takes when there is nothing to do.
 const IDLE_LOOK_NS: u64 = 500;
@@ -37,6 +39,9 @@ pub struct SimBackend {
     host: HostCpu,
     memory: Box<dyn HostMemory>,
     books: Mutex<Books>,
+    /// Ranges of the process's memory that devices reach as they are.
+    #[cfg(feature = "std")]
+    svm: Mutex<crate::kfd::svm::Ranges>,
     #[cfg(feature = "std")]
     park: park::SimPark,
 }
@@ -136,6 +141,8 @@ impl SimBackend {
             memory: config.memory,
             books: Mutex::new(Books::default()),
             #[cfg(feature = "std")]
+            svm: Mutex::new(crate::kfd::svm::Ranges::default()),
+            #[cfg(feature = "std")]
             park: park::SimPark::new(),
         })
     }
@@ -201,6 +208,7 @@ impl Clock for SimBackend {
 }
 
 impl Dma for SimBackend {}
-impl Svm for SimBackend {}
+#[cfg(not(feature = "std"))]
+impl rukh_core::backend::Svm for SimBackend {}
 impl Debug for SimBackend {}
 impl Profiling for SimBackend {}

@@ -39,7 +39,7 @@ mod pages;
 mod process;
 mod queues;
 mod sizes;
-mod svm;
+pub(crate) mod svm;
 mod topology;
 
 use crate::backend::{Mode, SimBackend, SimConfig};

@@ -12,15 +12,4 @@ not_yet! {
     fn hsa_amd_ipc_memory_detach(mapped_ptr: *mut c_void) -> INVALID_ARGUMENT;
     fn hsa_amd_ipc_signal_create(signal: Signal, handle: Out<IpcMemory>) -> NOT_SUPPORTED;
     fn hsa_amd_ipc_signal_attach(handle: In<IpcMemory>, signal: Out<Signal>) -> INVALID_ARGUMENT;
-    fn hsa_amd_portable_export_dmabuf(ptr: *const c_void, size: usize, dmabuf: Out<i32>,
-        offset: Out<u64>) -> NOT_SUPPORTED;
-    fn hsa_amd_portable_export_dmabuf_v2(ptr: *const c_void, size: usize, dmabuf: Out<i32>,
-        offset: Out<u64>, flags: u64) -> NOT_SUPPORTED;
-    fn hsa_amd_portable_close_dmabuf(dmabuf: i32) -> NOT_SUPPORTED;
-    /// Graphics interoperation.
-    fn hsa_amd_interop_map_buffer(num_agents: u32, agents: In<Agent>, interop_handle: i32, flags: u32,
-        size: Out<usize>, ptr: Out<*mut c_void>, metadata_size: Out<usize>,
-        metadata: Out<*const c_void>) -> NOT_SUPPORTED;
-    /// Graphics interoperation.
-    fn hsa_amd_interop_unmap_buffer(ptr: *mut c_void) -> INVALID_ARGUMENT;
 }

@@ -135,6 +135,11 @@ pub enum SvmError {
 
 /// Attributes of shared virtual memory: ranges of the host's own addresses, in whole pages.
 pub trait Svm {
+    /// Whether there are any: ranges of the host's own memory can be given to devices.
+    fn has_svm(&self) -> bool {
+        false
+    }
+
     /// Sets attributes of a range.
     ///
     /// # Errors

@@ -522,6 +522,10 @@ impl<B: Ipc, H: Hook> Ipc for Wrap<B, H> {
 }
 
 impl<B: Svm, H: Hook> Svm for Wrap<B, H> {
+    fn has_svm(&self) -> bool {
+        self.inner.has_svm()
+    }
+
     fn set_svm(&self, address: u64, size: u64, set: &[SvmAttribute]) -> Result<(), SvmError> {
         let pass = || self.inner.set_svm(address, size, set);
         self.call(&Call::SetSvm { address, size, set }, no_svm, pass, nothing)

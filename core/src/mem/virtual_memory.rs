@@ -233,6 +233,12 @@ impl VirtualBooks {
         Ok((memory.handle, memory.properties))
     }
 
+    /// The backend's word for memory that is mapped, whether or not anybody has a reference.
+    pub fn mapped(&self, id: VirtualMemoryId) -> Option<MemoryHandle> {
+        let memory = self.memories.get(&id.0)?;
+        (memory.mappings != 0).then_some(memory.handle)
+    }
+
     /// Gives a reference back.
     ///
     /// # Errors

@@ -125,7 +125,7 @@ impl<B: Backend + ?Sized> Runtime<B> {
         self.give_back(entry.ok_or(unknown)?)
     }
 
-    fn give_back(&self, mut entry: Entry) -> Result<(), AllocError> {
+    pub(super) fn give_back(&self, mut entry: Entry) -> Result<(), AllocError> {
         let base = entry.info.agent_base;
         for (_, callback) in core::mem::take(&mut entry.on_free) {
             callback(base);
@@ -383,7 +383,7 @@ impl<B: Backend + ?Sized> Runtime<B> {
     }
 }
 
-fn host_address(allocation: &Allocation) -> Address {
+pub(super) fn host_address(allocation: &Allocation) -> Address {
     allocation
         .host
         .map_or(Address::NULL, |host| Address::from(host.as_ptr()))

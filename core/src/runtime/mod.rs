@@ -22,6 +22,7 @@ mod program;
 mod queue;
 mod reactor;
 mod scratch;
+mod sharing;
 mod signals;
 mod spawn;
 mod virtual_memory;
