@@ -16,7 +16,6 @@
 
 static agents_t agents;
 static hsa_amd_memory_pool_t vram, host_pool;
-static hsa_queue_t *queue;
 static kernel_t add, store, load;
 
 /* Faults. */
@@ -71,7 +70,10 @@ static void add_on_gpu(const float *a, const float *b, float *c, uint32_t count)
   uint32_t grid[3] = {count, 1, 1};
   uint16_t group[3] = {256, 1, 1};
   void *kernarg = make_kernarg(&agents, &add, &arguments, sizeof arguments, grid, group);
+  /* A queue for each run: a fault stops all queues of a process. */
+  hsa_queue_t *queue = make_queue(agents.gpu);
   run_kernel(queue, &add, grid, group, kernarg);
+  MUST(hsa_queue_destroy(queue));
   MUST(hsa_amd_memory_pool_free(kernarg));
 }
 
@@ -351,7 +353,6 @@ static void start(const char *adds, const char *faults) {
   hsa_executable_t faulting = load_code(agents.gpu, faults);
   store = find_kernel(faulting, agents.gpu, "fault_store.kd");
   load = find_kernel(faulting, agents.gpu, "fault_load.kd");
-  queue = make_queue(agents.gpu);
 }
 
 /* The other process: doubles what it finds in the memory of each descriptor, on its own GPU. */
@@ -376,7 +377,6 @@ static int other_process(int socket) {
     MUST(hsa_amd_vmem_unmap(va, CHUNK));
     MUST(hsa_amd_vmem_address_free(va, CHUNK));
   }
-  MUST(hsa_queue_destroy(queue));
   MUST(hsa_shut_down());
   return failures != 0;
 }
@@ -436,7 +436,6 @@ int main(int argc, char **argv) {
   misuse();
   mapped();
   shared(argv);
-  MUST(hsa_queue_destroy(queue));
   /* What is left goes with the runtime. */
   void *va;
   vmem_handle_t memory;

@@ -87,6 +87,7 @@ sanitize sim:gfx90a,gfx1100 environment
 sanitize sim:gfx90a vector_add "$objects/vector_add-gfx90a-O2-v5.co" 1000
 sanitize sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
 sanitize sim:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
+sanitize sim:gfx90a dmabuf "$objects/vector_add-gfx90a-O2-v5.co"
 for backend in sim kfd; do
   for gpu in gfx90a gfx1100; do
     with=$backend:$gpu
@@ -104,6 +105,9 @@ for backend in sim kfd; do
     run "$with" memory_fault "$objects/fault-$gpu-O2-v5.co" handled
     run "$with" matmul "$objects/matmul-$gpu-O2-v5.co"
     run "$with" copies
+    run "$with" vmem "$objects/vector_add-$gpu-O2-v5.co" "$objects/fault-$gpu-O2-v5.co"
+    run "$with" dmabuf "$objects/vector_add-$gpu-O2-v5.co"
+    run "$with" svm "$objects/vector_add-$gpu-O2-v5.co"
     run "$with" debugger "$objects/vector_add-$gpu-O2-v5.co"
   done
   for object in gfx90a gfx1100 gfx1100w64; do
@@ -117,6 +121,7 @@ for gpu in gfx90a gfx1100; do
   run "kfd:smallbar:$gpu" copies
   run "kfd:smallbar:$gpu" matmul "$objects/matmul-$gpu-O2-v5.co"
   run "kfd:smallbar:$gpu" executables "$objects/vector_add-$gpu-O2-v5.co"
+  run "kfd:smallbar:$gpu" svm "$objects/vector_add-$gpu-O2-v5.co"
 done
 run kfd:smallbar:gfx90a,gfx90a copies
 for program in misuse signals queues lifecycle statuses statuses_closed; do
