@@ -88,6 +88,7 @@ sanitize sim:gfx90a vector_add "$objects/vector_add-gfx90a-O2-v5.co" 1000
 sanitize sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
 sanitize sim:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
 sanitize sim:gfx90a dmabuf "$objects/vector_add-gfx90a-O2-v5.co"
+sanitize sim:gfx90a ipc "$objects/vector_add-gfx90a-O2-v5.co"
 for backend in sim kfd; do
   for gpu in gfx90a gfx1100; do
     with=$backend:$gpu
@@ -108,6 +109,7 @@ for backend in sim kfd; do
     run "$with" vmem "$objects/vector_add-$gpu-O2-v5.co" "$objects/fault-$gpu-O2-v5.co"
     run "$with" dmabuf "$objects/vector_add-$gpu-O2-v5.co"
     run "$with" svm "$objects/vector_add-$gpu-O2-v5.co"
+    run "$with" ipc "$objects/vector_add-$gpu-O2-v5.co"
     run "$with" debugger "$objects/vector_add-$gpu-O2-v5.co"
   done
   for object in gfx90a gfx1100 gfx1100w64; do

@@ -117,6 +117,7 @@ api! {
     fn hsa_amd_ipc_signal_create(signal: u64, handle: *mut c_void) -> Status;
     fn hsa_amd_ipc_signal_attach(handle: *const c_void, signal: *mut u64) -> Status;
     fn hsa_amd_vmem_address_reserve(at: *mut *mut c_void, size: usize, address: u64, flags: u64) -> Status;
+    fn hsa_amd_vmem_address_free(at: *mut c_void, size: usize) -> Status;
 }
 
 /// Calls what answers a status, which has to be one; gives it.
@@ -1084,7 +1085,11 @@ impl Client {
                     input.number(),
                     0
                 ));
-                assert_ne!(status, SUCCESS);
+                if status == SUCCESS {
+                    assert_ne!(call!(hsa_amd_vmem_address_free(at, size + 1)), SUCCESS);
+                    assert_eq!(call!(hsa_amd_vmem_address_free(at, size)), SUCCESS);
+                }
+                assert_ne!(call!(hsa_amd_vmem_address_free(memory, size)), SUCCESS);
             }
         }
     }
