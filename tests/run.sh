@@ -3,7 +3,7 @@
 #
 #   quick    unit and conformance tests, a small sample of the golden kernels (under 5 minutes)
 #   (none)   what CI runs: everything, the golden matrix as a pairwise sample seeded by the commit
-#   full     everything, the golden matrix whole, fuzz targets 30 s each
+#   full     everything, the golden matrix whole, each injected fault, fuzz targets ten minutes each
 #
 # RUKH_TEST_SEED overrides the seed of the sample. Nothing is skipped: a missing tool is installed from
 # Debian's packages or crates.io, or the run fails.
@@ -49,7 +49,11 @@ build_golden() {
 unit_tests() { RUKH_TEST_MODE=quick cargo test --workspace --locked; }
 # Quick ones are among the unit tests.
 port_faults() { cargo test --release --locked -p rukh-tests --test port_faults -- --nocapture; }
-golden_matrix() { cargo test --release --locked -p rukh-tests --test golden --test exactness --test triton -- --nocapture; }
+golden_matrix() {
+  cargo test --release --locked -p rukh-tests --test golden --test exactness --test triton -- --nocapture
+  # The unit tests hold the debug build to the same digests.
+  cargo test --release --locked -p rukh-backend-sim --test digests
+}
 freestanding() { bash tests/scripts/freestanding.sh; }
 bare_targets() { bash tests/scripts/targets.sh; }
 boot_kernel() { bash tests/scripts/boot.sh; }
@@ -67,7 +71,7 @@ programs() { bash tests/scripts/programs.sh "$prefix"; }
 host_costs() { sh tests/scripts/host_costs.sh "$prefix"; }
 recordings() { sh tests/scripts/recordings.sh "$prefix"; }
 rukh_info() { sh tests/scripts/rukh_info.sh "$prefix"; }
-fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 30 || echo 8)"; }
+fuzz() { bash tests/scripts/fuzz.sh "$([ "$mode" = full ] && echo 600 || echo 20)"; }
 # Not of CI: the figures belong to corpora that have grown.
 fuzz_coverage() { bash tests/scripts/fuzz_coverage.sh; }
 kfd_record() { sh tests/scripts/kfd_record.sh; }

@@ -2,7 +2,7 @@
 
 use crate::code::CodeQueues;
 use crate::device::{self, Gpu};
-use crate::dma::DmaQueues;
+use crate::dma::Lanes;
 use crate::events::EventTable;
 use crate::kfd::{Kfd, OpenError};
 use crate::memory::MemoryTable;
@@ -42,7 +42,8 @@ pub struct KfdBackend<P: KfdPort> {
     /// Each GPU's counter when the backend was opened, for those whose frequency is not told.
     pub(crate) first_counters: Vec<ClockCounters>,
     // Taken in this order: dma, code, queues, events, memory.
-    pub(crate) dma: Lock<DmaQueues>,
+    /// By GPU; no two are held at a time.
+    pub(crate) dma: Vec<Lanes>,
     pub(crate) code: Lock<CodeQueues>,
     pub(crate) queues: Lock<QueueTable>,
     pub(crate) events: Lock<EventTable>,
@@ -77,7 +78,7 @@ impl<P: KfdPort> KfdBackend<P> {
             xnack,
             told: AtomicBool::new(false),
             first_counters: Vec::new(),
-            dma: Lock::new(DmaQueues::default()),
+            dma: Vec::new(),
             code: Lock::new(CodeQueues::default()),
             queues: Lock::new(QueueTable::default()),
             events: Lock::new(EventTable::default()),
@@ -90,6 +91,7 @@ impl<P: KfdPort> KfdBackend<P> {
             &mut backend.gpus,
             &mut backend.skipped,
         );
+        backend.dma.resize_with(backend.gpus.len(), Lanes::default);
         let opened: Vec<_> = backend.gpus.iter().map(|gpu| gpu.opened(xnack)).collect();
         let (agents, links) = agents::build(&snapshot, &opened, &cpu_model(backend.kfd.port()));
         drop(opened);

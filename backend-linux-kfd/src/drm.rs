@@ -3,7 +3,7 @@
 use crate::topology::name;
 use alloc::vec;
 use rukh_core::backend::Name;
-use rukh_core::kfd::{KfdFile, KfdPort};
+use rukh_core::kfd::{EAGAIN, EINTR, KfdFile, KfdPort, RETRIES};
 
 /// `DRM_IOCTL_AMDGPU_INFO`: `_IOW('d', 0x45, struct drm_amdgpu_info)`.
 const AMDGPU_INFO: u32 = 1 << 30 | 32 << 16 | (b'd' as u32) << 8 | 0x45;
@@ -30,13 +30,20 @@ impl DeviceInfo {
     /// Asks a render node. None if it does not answer, which costs a name and nothing else.
     pub fn read<P: KfdPort + ?Sized>(port: &P, render: KfdFile) -> Option<Self> {
         let mut answer = [0u8; 144];
-        let mut argument = [0u8; 32];
-        argument[..8]
-            .copy_from_slice(&(answer.as_mut_ptr().expose_provenance() as u64).to_ne_bytes());
-        argument[8..12].copy_from_slice(&(answer.len() as u32).to_ne_bytes());
-        argument[12..16].copy_from_slice(&DEV_INFO.to_ne_bytes());
-        // SAFETY: the one pointer in the argument is of `answer`, which lives here and whose length is beside it.
-        unsafe { port.ioctl_raw(render, AMDGPU_INFO, &mut argument) }.ok()?;
+        let mut tries = 0;
+        loop {
+            let mut argument = [0u8; 32];
+            argument[..8]
+                .copy_from_slice(&(answer.as_mut_ptr().expose_provenance() as u64).to_ne_bytes());
+            argument[8..12].copy_from_slice(&(answer.len() as u32).to_ne_bytes());
+            argument[12..16].copy_from_slice(&DEV_INFO.to_ne_bytes());
+            // SAFETY: the one pointer in the argument is of `answer`, which lives here and whose length is beside it.
+            match unsafe { port.ioctl_raw(render, AMDGPU_INFO, &mut argument) } {
+                Ok(()) => break,
+                Err(EINTR | EAGAIN) if tries < RETRIES => tries += 1,
+                Err(_) => return None,
+            }
+        }
         let word = |at: usize| {
             let bytes: [u8; 4] = core::array::from_fn(|i| answer[at + i]);
             u32::from_ne_bytes(bytes)

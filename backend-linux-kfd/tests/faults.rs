@@ -3,8 +3,10 @@
 mod fake;
 
 use fake::{Fake, FakeGpu, Fault};
+use rukh_backend_linux_kfd::sys::LinuxPort;
 use rukh_backend_linux_kfd::{KfdBackend, OpenError};
 use rukh_core::backend::*;
+use rukh_core::kfd::{KfdPort, Mapping, Protection};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -224,6 +226,64 @@ fn a_child_process_is_told_to_open_its_own() {
     }
     assert!(command.status().unwrap().success());
     assert!(!backend.kfd().inherited(), "the parent goes on");
+}
+
+/// The driver's mappings are not in a child. What a child has put where one was is its own.
+#[test]
+fn a_child_process_that_gives_memory_back_unmaps_nothing_of_its_own() {
+    use std::os::unix::process::CommandExt;
+    const SIZE: usize = 1 << 16;
+    let backend = Arc::new(KfdBackend::open(Fake::gfx90a()).unwrap());
+    let gpu = (0..backend.agent_count())
+        .map(AgentId)
+        .find(|&id| matches!(backend.agent(id).unwrap().kind, AgentKind::Gpu(_)))
+        .unwrap();
+    let (mut index, mut banks) = (None, 0);
+    backend.memory_banks(gpu, &mut |bank| {
+        if bank.heap == HeapKind::VramPublic {
+            index = Some(banks);
+        }
+        banks += 1;
+    });
+    let request = MemoryRequest {
+        bank: BankId {
+            agent: gpu,
+            index: index.unwrap(),
+        },
+        size: SIZE as u64,
+        align: 4096,
+        flags: MemoryFlags::WRITABLE | MemoryFlags::HOST_ACCESS,
+    };
+    let memory = backend.allocate(&request).unwrap();
+    let place = memory.host.unwrap().as_ptr().expose_provenance();
+    let inherited = backend.clone();
+    let mut command = std::process::Command::new("true");
+    // SAFETY: the closure runs in the forked child. It takes a lock that nobody holds, and frees memory, which the C
+    // library allows there.
+    unsafe {
+        command.pre_exec(move || {
+            let mapping = Mapping {
+                file: None,
+                offset: 0,
+                size: SIZE,
+                protection: Protection::ReadWrite,
+                fixed: NonNull::new(core::ptr::with_exposed_provenance_mut(place)),
+            };
+            let own = LinuxPort
+                .map(&mapping)
+                .map_err(|error| std::io::Error::from_raw_os_error(error.errno()))?;
+            own.write_volatile(7);
+            let given = inherited.free(memory.handle);
+            // Fatal if it is not there any more.
+            match (given, own.read_volatile()) {
+                (Ok(()), 7) => Ok(()),
+                _ => Err(std::io::Error::from_raw_os_error(71)),
+            }
+        });
+    }
+    assert!(command.status().unwrap().success());
+    // SAFETY: nobody uses it.
+    unsafe { backend.free(memory.handle) }.unwrap();
 }
 
 #[test]

@@ -78,6 +78,17 @@ fn words(arch: Arch) -> Vec<Vec<u32>> {
                 2,
             ]);
             all.push(vec![0b110001 << 26 | op << 14 | 124, 8 << 9 | 4, 2]);
+            for image in [0b110100, 0b111001] {
+                // With and without a sampler, and the fixed fields of rays.
+                let low = image << 26 | op << 14;
+                all.push(vec![low | 1 << 22, 8 << 9, 0]);
+                all.push(vec![low | 1 << 22, 8 << 9 | 2 << 23, 0x0403_0201]);
+                all.push(vec![
+                    low | 15 << 22 | 1 << 4,
+                    8 << 9 | 10 << 24,
+                    0x0806_0402,
+                ]);
+            }
             if op < 64 {
                 all.push(vec![0b111101 << 26 | op << 13 | 2 << 6 | 4, 0x0e00_0000]);
             }
@@ -95,6 +106,16 @@ fn words(arch: Arch) -> Vec<Vec<u32>> {
             all.push(vec![low, 0x047f_0402]);
             all.push(vec![low, 0x0402_0402]);
         }
+        let image = match arch {
+            Arch::Gfx1100 => 0b111100 << 26 | op << 18,
+            Arch::Gfx1030 => 0b111100 << 26 | (op & 127) << 18 | op >> 7,
+            _ => 0b111100 << 26 | (op & 127) << 18,
+        };
+        let sampler = if gfx11 { 2 << 26 } else { 2 << 21 };
+        all.push(vec![image | 1 << 8, 0x0002_0402]);
+        all.push(vec![image | 1 << 8, 0x0002_0402 | sampler]);
+        let unorm = if gfx11 { 1 << 7 } else { 1 << 12 };
+        all.push(vec![image | 15 << 8 | 1 << 15 | unorm, 0x0002_0402]);
         let mubuf = 0b111000 << 26 | (op & if gfx9 { 127 } else { 255 }) << 18;
         all.push(vec![mubuf, 0x0802_0400]);
         all.push(vec![mubuf | 1 << 16, 0x0802_0000]);

@@ -1,6 +1,7 @@
 //! What the environment says about GPUs: which are visible, what they say that they execute, how many queues and
 //! which compute units of theirs are used. Parsing is apart from reading the environment.
 
+use crate::cu_mask;
 use crate::diag;
 use crate::environment;
 use rukh_core::isa::{Isa, Processor, Version};
@@ -12,29 +13,28 @@ const MAX_QUEUES: u64 = 128;
 /// The UUID of a GPU, as HSA writes it.
 pub fn uuid(unique_id: u64) -> String {
     match unique_id {
-        0 => "GPU-XX".into(),
+        0 => uuid_of_none().into(),
         id => format!("GPU-{id:016x}"),
     }
 }
 
-/// The GPUs that `ROCR_VISIBLE_DEVICES` lists, in its order, by their places among all: indices, or beginnings of
-/// UUIDs that are those of one GPU. What follows a token that is neither, or one that was there, is ignored; an empty
-/// list has no GPU.
+/// What a GPU without a unique id has for a UUID.
+const fn uuid_of_none() -> &'static str {
+    "GPU-XX"
+}
+
+/// The GPUs that `ROCR_VISIBLE_DEVICES` lists, in its order, by their places among all: indices (decimal, octal after
+/// `0`, hexadecimal after `0x`), or beginnings of UUIDs that are those of one GPU, in letters of either case. What
+/// follows a token that is neither, or one that was there, is ignored; an empty list has no GPU.
 pub fn visible(list: Option<&str>, uuids: &[String]) -> Vec<usize> {
     let Some(list) = list else {
         return (0..uuids.len()).collect();
     };
     let mut chosen = Vec::new();
     for token in list.split(',').map(str::trim) {
-        let place = if token.starts_with("GPU-") {
-            let mut matching = (0..uuids.len()).filter(|at| {
-                (5..=20).contains(&token.len())
-                    && uuids[*at].starts_with(token)
-                    && token != "GPU-XX"
-            });
-            matching.next().filter(|_| matching.next().is_none())
-        } else {
-            token.parse().ok().filter(|at| *at < uuids.len())
+        let place = match token.as_bytes().first() {
+            Some(b'G' | b'g') => by_uuid(token, uuids),
+            _ => index(token).filter(|at| *at < uuids.len()),
         };
         match place {
             Some(place) if !chosen.contains(&place) => chosen.push(place),
@@ -42,6 +42,31 @@ pub fn visible(list: Option<&str>, uuids: &[String]) -> Vec<usize> {
         }
     }
     chosen
+}
+
+/// The one GPU whose UUID begins like this. Those that have none say `GPU-XX`, which names nothing.
+fn by_uuid(token: &str, uuids: &[String]) -> Option<usize> {
+    if !(5..=20).contains(&token.len()) {
+        return None;
+    }
+    let begins = |uuid: &String| {
+        let beginning = uuid.get(..token.len());
+        *uuid != uuid_of_none() && beginning.is_some_and(|text| text.eq_ignore_ascii_case(token))
+    };
+    let mut matching = (0..uuids.len()).filter(|at| begins(&uuids[*at]));
+    matching.next().filter(|_| matching.next().is_none())
+}
+
+/// A number as C reads constants.
+fn index(token: &str) -> Option<usize> {
+    let digits = token.strip_prefix('+').unwrap_or(token);
+    let (digits, radix) = match digits.get(..2) {
+        Some("0x" | "0X") => (&digits[2..], 16),
+        _ if digits.len() > 1 && digits.starts_with('0') => (&digits[1..], 8),
+        _ => (digits, 10),
+    };
+    let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    usize::from_str_radix(digits, radix).ok().filter(|_| plain)
 }
 
 /// What a GPU executes if `HSA_OVERRIDE_GFX_VERSION` says `text`: `MAJOR.MINOR.STEPPING` of the same major
@@ -78,64 +103,6 @@ pub fn overridden(text: &str, own: &Isa) -> Result<Option<Isa>, String> {
     Ok(Some(Isa::new(processor)))
 }
 
-/// Compute units of each visible GPU by `HSA_CU_MASK`: `GPUS:UNITS;…`, where each side is a list of numbers and
-/// ranges, and units may be one hexadecimal number instead. Gives the mask of one GPU; none is no restriction.
-///
-/// # Errors
-/// The part that makes no sense.
-pub fn cu_mask(text: &str, gpu: u32) -> Result<Option<Vec<u32>>, String> {
-    let mut mask = None;
-    for part in text.split(';').filter(|part| !part.trim().is_empty()) {
-        let bad = || format!("{part:?} is not GPUS:UNITS");
-        let (gpus, units) = part.split_once(':').ok_or_else(bad)?;
-        let gpus = list(gpus).ok_or_else(bad)?;
-        let units = units.trim();
-        let words = match units.strip_prefix("0x").or(units.strip_prefix("0X")) {
-            Some(digits) => hexadecimal(digits).ok_or_else(bad)?,
-            None => bits(&list(units).ok_or_else(bad)?),
-        };
-        if gpus.contains(&gpu) {
-            mask = Some(words);
-        }
-    }
-    Ok(mask)
-}
-
-/// Numbers and ranges, separated by commas.
-fn list(text: &str) -> Option<Vec<u32>> {
-    let mut numbers = Vec::new();
-    for item in text.split(',').map(str::trim) {
-        let (first, last) = item.split_once('-').unwrap_or((item, item));
-        let first: u32 = first.trim().parse().ok()?;
-        let last: u32 = last.trim().parse().ok()?;
-        if first > last || last >= 4096 {
-            return None;
-        }
-        numbers.extend(first..=last);
-    }
-    Some(numbers)
-}
-
-fn bits(units: &[u32]) -> Vec<u32> {
-    let words = units.iter().max().map_or(0, |last| last / 32 + 1);
-    let mut mask = vec![0; words as usize];
-    for unit in units {
-        mask[(unit / 32) as usize] |= 1 << (unit % 32);
-    }
-    mask
-}
-
-fn hexadecimal(digits: &str) -> Option<Vec<u32>> {
-    if digits.is_empty() || digits.len() > 1024 || !digits.is_ascii() {
-        return None;
-    }
-    digits
-        .as_bytes()
-        .rchunks(8)
-        .map(|chunk| u32::from_str_radix(core::str::from_utf8(chunk).ok()?, 16).ok())
-        .collect()
-}
-
 /// What the environment says.
 #[derive(Debug, Default)]
 pub struct Devices {
@@ -170,23 +137,14 @@ impl Devices {
                 override_isa(&mut agents[*at], &text);
             }
         }
-        let mut masks = Vec::new();
-        if let Some(text) = environment::text("HSA_CU_MASK") {
-            for (number, at) in (0u32..).zip(&visible) {
-                match cu_mask(&text, number) {
-                    Ok(Some(mask)) => masks.push((agents[*at].id.0, mask)),
-                    Ok(None) => {}
-                    Err(reason) => {
-                        diag::say(format_args!("HSA_CU_MASK is ignored: {reason}"));
-                        masks.clear();
-                        break;
-                    }
-                }
-            }
-        }
+        let masks = environment::text("HSA_CU_MASK")
+            .map(|text| masks(&text, agents, &visible))
+            .unwrap_or_default();
         Self {
             visible,
-            max_queues: environment::number("HSA_MAX_QUEUES")
+            // 0, and what is no number, is no limit; so is a number below it, which is a large one to AMD's runtime.
+            max_queues: environment::count("HSA_MAX_QUEUES")
+                .filter(|number| *number != 0)
                 .map(|number| number.min(MAX_QUEUES) as u32),
             masks,
             initial_mask: !environment::flag("HSA_CU_MASK_SKIP_INIT", false),
@@ -198,17 +156,44 @@ impl Devices {
         let found = self.masks.iter().find(|(other, _)| *other == agent);
         found.map(|(_, mask)| mask.as_slice())
     }
+}
 
-    /// A mask without the units that the environment keeps back, and whether that changed it.
-    pub fn clip(&self, agent: u32, wanted: &[u32]) -> (Vec<u32>, bool) {
-        let Some(allowed) = self.mask(agent) else {
-            return (wanted.to_vec(), false);
-        };
-        let word = |at: usize| allowed.get(at).copied().unwrap_or(0);
-        let clipped: Vec<u32> = (0..).zip(wanted).map(|(at, w)| w & word(at)).collect();
-        let reduced = clipped != wanted;
-        (clipped, reduced)
+/// The masks of `HSA_CU_MASK` by agent.
+fn masks(text: &str, agents: &[Agent], visible: &[usize]) -> Vec<(u32, Vec<u32>)> {
+    let gpus: Vec<&Agent> = visible.iter().map(|at| &agents[*at]).collect();
+    let units = |gpu: &&Agent| gpu.gpu().map_or(0, |gpu| gpu.compute_units);
+    let most = gpus.iter().map(units).max().unwrap_or(0);
+    let (masks, wrong) = cu_mask::parse(text, u32::try_from(gpus.len()).unwrap_or(u32::MAX), most);
+    if let Some(part) = wrong {
+        diag::say(format_args!(
+            "HSA_CU_MASK is ignored from {part:?} on: it is no GPUS:UNITS, or names a GPU or a unit twice or none \
+             that there is"
+        ));
     }
+    let named = masks.into_iter().filter_map(|(number, mask)| {
+        let gpu = gpus.get(number as usize)?;
+        let (mask, _) = cu_mask::applied(&[], Some(&mask), units(gpu));
+        let reason = match cu_mask::check_pairs(&mask) {
+            Err(unpaired) if is_paired(gpu) => format!(
+                "its units come in pairs, and of {} and the one beside it one is named",
+                unpaired.unit
+            ),
+            _ if mask.iter().all(|word| *word == 0) => "it has none of the units".into(),
+            _ => return Some((gpu.id.0, mask)),
+        };
+        diag::say(format_args!(
+            "HSA_CU_MASK is ignored for GPU {number}: {reason}"
+        ));
+        None
+    });
+    named.collect()
+}
+
+/// Whether the compute units of a GPU come in pairs: work-group processors, from GFX10 on.
+pub fn is_paired(agent: &Agent) -> bool {
+    agent
+        .isa
+        .is_some_and(|isa| isa.processor().version.major >= 10)
 }
 
 fn override_isa(agent: &mut Agent, text: &str) {
@@ -243,6 +228,9 @@ mod tests {
         assert_eq!(visible(Some("2,0"), &all), [2, 0]);
         assert_eq!(visible(Some("GPU-11115, 0"), &all), [1, 0]);
         assert_eq!(visible(Some("GPU-1111222233334444"), &all), [0]);
+        let lettered = [0xabcd_ef00_0000_0000, 0].map(uuid);
+        assert_eq!(visible(Some("gpu-ABcd"), &lettered), [0]);
+        assert_eq!(visible(Some("0x1,+2,00"), &all), [1, 2, 0]);
         assert!(visible(Some(""), &all).is_empty());
     }
 
@@ -254,8 +242,24 @@ mod tests {
         // The beginning of two UUIDs, or of none.
         assert!(visible(Some("GPU-1111,0"), &all).is_empty());
         assert_eq!(visible(Some("2,GPU-9,0"), &all), [2]);
-        assert!(visible(Some("GPU-XX"), &all).is_empty());
-        assert!(visible(Some("-1,0"), &all).is_empty());
+        for none in [
+            "GPU-XX",
+            "GPU-X",
+            "GPU-",
+            "GPU",
+            "-1,0",
+            ",0",
+            "x,0",
+            "0x,0",
+            "08,0",
+            "0x+1",
+            "1 0",
+            "4294967296",
+            "18446744073709551616",
+            "GPU-11112222333344445",
+        ] {
+            assert!(visible(Some(none), &all).is_empty(), "{none}");
+        }
     }
 
     #[test]
@@ -270,30 +274,5 @@ mod tests {
         let own: Isa = "amdgcn-amd-amdhsa--gfx908".parse().unwrap();
         let isa = overridden("9.0.10", &own).unwrap().unwrap();
         assert_eq!(isa.processor().name, "gfx90a");
-    }
-
-    #[test]
-    fn masks_of_compute_units_are_ranges_or_hexadecimal() {
-        let text = "0:0-3,40; 1-2:0xF00000001";
-        assert_eq!(cu_mask(text, 0), Ok(Some(vec![0b1111, 1 << 8])));
-        assert_eq!(cu_mask(text, 2), Ok(Some(vec![1, 0xf])));
-        assert_eq!(cu_mask(text, 3), Ok(None));
-        for wrong in [
-            "0", "0:", "0:x", "a:1", "0:3-1", "0:0x", "0:0xfg", "0:99999",
-        ] {
-            assert!(cu_mask(wrong, 0).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_mask_is_clipped_to_what_the_environment_leaves() {
-        let devices = Devices {
-            masks: vec![(1, vec![0xff])],
-            ..Devices::default()
-        };
-        assert_eq!(devices.clip(1, &[0xf0f]), (vec![0x0f], true));
-        assert_eq!(devices.clip(1, &[0x0f]), (vec![0x0f], false));
-        assert_eq!(devices.clip(1, &[1, 1]), (vec![1, 0], true));
-        assert_eq!(devices.clip(2, &[0xfff]), (vec![0xfff], false));
     }
 }

@@ -36,9 +36,9 @@ variables! {
     Honoured {
         ROCR_VISIBLE_DEVICES: "which GPUs there are, and their order: indices or prefixes of UUIDs",
         HSA_OVERRIDE_GFX_VERSION: "the instruction set that GPUs of the same major version report; with _ and the number of a node at its end, what that GPU alone reports; an empty value is ignored",
-        HSA_CU_MASK: "compute units of each GPU that queues may use",
+        HSA_CU_MASK: "compute units of each GPU that queues may use; ignored from the first part on that makes no sense",
         HSA_CU_MASK_SKIP_INIT: "queues start without a mask; later masks are still clipped",
-        HSA_MAX_QUEUES: "most queues of a GPU at a time, up to 128",
+        HSA_MAX_QUEUES: "most queues of a GPU at a time, up to 128; 0 is no limit",
         HSA_TOOLS_LIB: "tools to load",
         HSA_TOOLS_REPORT_LOAD_FAILURE: "say which tool could not be loaded, and why",
         HSA_TOOLS_DISABLE_REGISTER: "do not look for rocprofiler-register",
@@ -139,12 +139,21 @@ pub fn flag(name: &str, default: bool) -> bool {
     }
 }
 
-/// A number in decimal or, after `0x`, hexadecimal digits.
-pub fn number(name: &str) -> Option<u64> {
-    let text = text(name)?;
-    match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
+/// A number as C's `atoi` reads it: digits as far as there are any, 0 without.
+pub fn count(name: &str) -> Option<u64> {
+    Some(leading_number(text(name)?.trim_start()))
+}
+
+fn leading_number(text: &str) -> u64 {
+    let negative = text.starts_with('-');
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let end = digits.bytes().take_while(u8::is_ascii_digit).count();
+    match digits[..end].parse() {
+        Ok(0) => 0,
+        Ok(_) if negative => u64::MAX,
+        Ok(number) => number,
+        Err(_) if end == 0 => 0,
+        Err(_) => u64::MAX,
     }
 }
 
@@ -161,6 +170,23 @@ mod tests {
                 .any(|other| other.name == variable.name);
             assert!(!again, "{} is listed twice", variable.name);
         }
+    }
+
+    #[test]
+    fn numbers_are_read_as_far_as_they_are_some() {
+        let read = [
+            ("12", 12),
+            ("7 queues", 7),
+            ("+3", 3),
+            ("", 0),
+            ("none", 0),
+            ("-0", 0),
+        ];
+        for (text, number) in read {
+            assert_eq!(leading_number(text), number, "{text}");
+        }
+        assert_eq!(leading_number("-1"), u64::MAX);
+        assert_eq!(leading_number("99999999999999999999"), u64::MAX);
     }
 
     #[test]

@@ -18,6 +18,8 @@ use rukh_core::loader::{
     CodeObject as ParsedCodeObject, Executable as CoreExecutable, ExternalVariable, Frozen,
     LoadError, LoadedCodeObject as CoreLoaded, LoadedSymbol, Loading, Scope,
 };
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An executable in either state.
@@ -44,6 +46,9 @@ pub struct ClientExecutable {
     phase: Mutex<Phase>,
     /// In the order of loading.
     loaded: Mutex<Vec<LoadedFrom>>,
+    /// Copies of loaded code objects that the host does not reach, by their places: made when somebody asks where the
+    /// host finds them.
+    copies: Mutex<BTreeMap<usize, Box<[u8]>>>,
     profile: Profile,
     rounding: RoundingMode,
 }
@@ -54,6 +59,7 @@ impl ClientExecutable {
             listed: Mutex::new(Vec::new()),
             phase: Mutex::new(Phase::Loading(CoreExecutable::new(memory))),
             loaded: Mutex::new(Vec::new()),
+            copies: Mutex::default(),
             profile,
             rounding,
         }
@@ -102,6 +108,23 @@ impl ClientExecutable {
         };
         let from = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         objects.into_iter().zip(from.iter().cloned()).collect()
+    }
+
+    /// Where a copy of a loaded code object is that the host can read, for as long as the executable is there.
+    ///
+    /// # Errors
+    /// Those of making one.
+    pub fn host_copy(
+        &self,
+        index: usize,
+        make: impl FnOnce() -> Result<Box<[u8]>>,
+    ) -> Result<*const u8> {
+        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let copy = match copies.entry(index) {
+            Entry::Occupied(copy) => copy.into_mut(),
+            Entry::Vacant(place) => place.insert(make()?),
+        };
+        Ok(copy.as_ptr())
     }
 
     /// Whether it is frozen.

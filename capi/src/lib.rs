@@ -22,6 +22,7 @@ pub mod arg;
 pub mod backend;
 mod callback;
 pub mod code_object;
+mod cu_mask;
 mod debug;
 pub mod devices;
 mod diag;

@@ -14,6 +14,7 @@ use crate::runtime::State;
 use crate::state::open;
 use core::ffi::c_void;
 use rukh_core::loader::LoadedCodeObject as CoreLoaded;
+use rukh_core::mem::Address;
 
 /// Latest minor version of major version 1.
 pub const MINOR: u16 = 3;
@@ -84,8 +85,22 @@ fn storage(origin: &Origin) -> CodeObjectStorage {
     }
 }
 
-/// `hsa_ven_amd_loader_query_host_address`: where the host reads code that an agent executes.
-/// Device memory has the same address on the host here.
+/// Bytes of an executable that is there, where the host does not reach them.
+fn copy_of(state: &State, base: Address, size: u64) -> Result<Box<[u8]>> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(size as usize)
+        .map_err(|_| Status::OUT_OF_RESOURCES)?;
+    copy.resize(size as usize, 0u8);
+    // SAFETY: from memory of an executable that the caller holds, to this function's own.
+    unsafe {
+        let to = Address::from(copy.as_mut_ptr());
+        state.runtime.copy(to, base, size)?;
+    }
+    Ok(copy.into_boxed_slice())
+}
+
+/// `hsa_ven_amd_loader_query_host_address`: where the host reads code that an agent executes: at the same address, or in
+/// a copy where the host does not reach the agent's memory.
 unsafe extern "C" fn query_host_address(
     device_address: *const c_void,
     host_address: Out<*const c_void>,
@@ -97,13 +112,20 @@ unsafe extern "C" fn query_host_address(
         }
         let place = host_address.required()?;
         let address = device_address.addr() as u64;
-        let found = all_loaded(&state)
+        let loaded = all_loaded(&state);
+        let (parts, index, object, _) = loaded
             .iter()
-            .any(|(_, _, object, _)| contains(object, address));
-        if !found {
-            return Err(Status::INVALID_ARGUMENT);
+            .find(|(_, _, object, _)| contains(object, address))
+            .ok_or(Status::INVALID_ARGUMENT)?;
+        let base = Address(object.memory.gpu_va);
+        if state.runtime.pointer_info(base).host_base != Address::NULL {
+            place.put(device_address);
+            return Ok(());
         }
-        place.put(device_address);
+        let executable = state.executables.get(*parts);
+        let executable = executable.ok_or(Status::INVALID_ARGUMENT)?;
+        let copy = executable.host_copy(*index, || copy_of(&state, base, object.size))?;
+        place.put(copy.wrapping_add((address - base.0) as usize).cast());
         Ok(())
     })
 }

@@ -12,6 +12,7 @@ use crate::runtime::{ClientPointer, State, SystemBackend};
 use crate::signal::find;
 use crate::soft_queue::SoftQueue;
 use core::ffi::c_void;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use rukh_core::backend::AgentId;
 use rukh_core::runtime::{Queue, QueueConfig, QueueFailure, QueueType as CoreType};
 use rukh_core::signal::SignalHandle;
@@ -126,13 +127,38 @@ impl ClientQueues {
     }
 }
 
+/// What a client calls the queue of a device, if that is not where the queue is: an intercept queue's client knows what
+/// it fills.
+#[derive(Clone, Default)]
+pub struct ShownAs(Arc<AtomicUsize>);
+
+impl ShownAs {
+    /// From now on it is called this.
+    pub fn set(&self, address: *mut HsaQueue) {
+        self.0.store(address.expose_provenance(), Ordering::Release);
+    }
+
+    fn pointer(&self, own: usize) -> *mut HsaQueue {
+        let address = match self.0.load(Ordering::Acquire) {
+            0 => own,
+            other => other,
+        };
+        core::ptr::with_exposed_provenance_mut(address)
+    }
+}
+
 /// Tells a client that its queue stopped. One that did not want to know would wait for ever for
 /// packets that are never processed: the process ends instead, as it does in AMD's runtime.
-fn report(callback: QueueErrorCallback, data: ClientPointer, failure: QueueFailure) {
+fn report(
+    callback: QueueErrorCallback,
+    data: ClientPointer,
+    shown: &ShownAs,
+    failure: QueueFailure,
+) {
     let status = status_of_stop(&failure.status);
     match callback {
         Some(callback) => {
-            let queue = core::ptr::with_exposed_provenance_mut(failure.queue as usize);
+            let queue = shown.pointer(failure.queue as usize);
             // SAFETY: a function of this type, by the contract of `hsa_queue_create`.
             unsafe { callback(status, queue, data.get()) };
         }
@@ -146,7 +172,7 @@ fn report(callback: QueueErrorCallback, data: ClientPointer, failure: QueueFailu
     }
 }
 
-/// Creates a queue of a device; gives it and whether it has a callback.
+/// Creates a queue of a device; gives it and how its callback is told of it.
 pub fn create_device_queue(
     state: &State,
     agent: Agent,
@@ -154,7 +180,7 @@ pub fn create_device_queue(
     kind: u32,
     (callback, data): (QueueErrorCallback, *mut c_void),
     (private_segment_size, group_segment_size): (u32, u32),
-) -> Result<(Queue<SystemBackend>, bool)> {
+) -> Result<(Queue<SystemBackend>, ShownAs)> {
     let agent = state.agent(agent)?;
     if !agent.is_gpu() {
         return Err(Status::ERROR);
@@ -165,10 +191,14 @@ pub fn create_device_queue(
         QueueType::Cooperative => CoreType::Cooperative,
     };
     let data = ClientPointer(data);
+    let shown = ShownAs::default();
+    let told = shown.clone();
     let config = QueueConfig {
         size,
         kind,
-        error_callback: Some(Box::new(move |failure| report(callback, data, failure))),
+        error_callback: Some(Box::new(move |failure| {
+            report(callback, data, &told, failure);
+        })),
         private_segment_size,
         group_segment_size,
         ..QueueConfig::default()
@@ -185,7 +215,7 @@ pub fn create_device_queue(
     {
         queue.set_cu_mask(mask)?;
     }
-    Ok((queue, callback.is_some()))
+    Ok((queue, shown))
 }
 
 fn create(
@@ -196,7 +226,8 @@ fn create(
     callback: (QueueErrorCallback, *mut c_void),
     segments: (u32, u32),
 ) -> Result<*mut HsaQueue> {
-    let (queue, has_callback) = create_device_queue(state, agent, size, kind, callback, segments)?;
+    let has_callback = callback.0.is_some();
+    let (queue, _) = create_device_queue(state, agent, size, kind, callback, segments)?;
     let address = core::ptr::with_exposed_provenance_mut(queue.address() as usize);
     let queue = ClientQueue::Device {
         queue,

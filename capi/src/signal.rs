@@ -423,7 +423,8 @@ entry! {
     fn hsa_signal_group_create(state; num_signals: u32, signals: In<Signal>, num_consumers: u32,
         consumers: In<Agent>, signal_group: Out<GroupHandle>) {
         let place = signal_group.required()?;
-        if num_signals == 0 {
+        // The specification has no groups without consumers, though AMD's runtime takes them.
+        if num_signals == 0 || num_consumers == 0 {
             return Err(Status::INVALID_ARGUMENT);
         }
         let signals = signals.list(num_signals as usize)?;

@@ -129,22 +129,21 @@ impl ProxyQueue {
         self.memory.address().offset(offset).as_ptr().cast()
     }
 
-    /// Copies the packets that are published from this index on.
-    pub fn take(&self, first: u64) -> Vec<[u8; PACKET_SIZE]> {
+    /// Copies the packet of an index, if it is published.
+    pub fn take(&self, index: u64) -> Option<[u8; PACKET_SIZE]> {
         let end = self.indices().write_dispatch_id.load(Ordering::Acquire);
-        let mut packets = Vec::new();
-        for index in first..end.min(first.saturating_add(self.size)) {
-            let slot = self.slot(index);
-            // SAFETY: inside the ring; headers are aligned and written by the client as one store.
-            let header = unsafe { AtomicU16::from_ptr(slot.cast()) }.load(Ordering::Acquire);
-            if Header(header).packet_type() == PacketType::Invalid {
-                break;
-            }
-            // SAFETY: the client has published the packet, and writes to its slot only when the read index has
-            // passed it.
-            packets.push(unsafe { slot.read_volatile() });
+        if index >= end {
+            return None;
         }
-        packets
+        let slot = self.slot(index);
+        // SAFETY: inside the ring; headers are aligned and written by the client as one store.
+        let header = unsafe { AtomicU16::from_ptr(slot.cast()) }.load(Ordering::Acquire);
+        if Header(header).packet_type() == PacketType::Invalid {
+            return None;
+        }
+        // SAFETY: the client has published the packet, and writes to its slot only when the read index has
+        // passed it.
+        Some(unsafe { slot.read_volatile() })
     }
 
     /// Gives the slots before this index back to the client.

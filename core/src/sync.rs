@@ -2,6 +2,8 @@
 //! loom's atomics in their place.
 
 pub(crate) use core::hint::spin_loop;
+#[cfg(feature = "alloc")]
+pub(crate) use core::sync::atomic::compiler_fence;
 pub(crate) use core::sync::atomic::{
     AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
 };

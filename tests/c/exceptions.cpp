@@ -1,10 +1,15 @@
 // A C++ exception that a callback throws passes through the library to whoever called it, and the library goes on.
+//
+//   exceptions CODE_OBJECT      for the first GPU
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ven_amd_loader.h>
 
 #define MUST(call)                                                                                                     \
   do {                                                                                                                 \
@@ -70,7 +75,55 @@ static int others() {
   return thrown;
 }
 
-int main() {
+static hsa_status_t throw_for_code(size_t, hsa_callback_data_t, void **) { throw std::string("out of a callback"); }
+
+// Functions that show code: how many of them throw.
+static int of_code(const char *path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  hsa_code_object_t code;
+  hsa_code_object_reader_t reader;
+  hsa_executable_t executable;
+  MUST(hsa_code_object_deserialize(bytes.data(), bytes.size(), nullptr, &code));
+  MUST(hsa_code_object_reader_create_from_memory(bytes.data(), bytes.size(), &reader));
+  MUST(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable));
+  MUST(hsa_executable_load_agent_code_object(executable, gpu, reader, nullptr, nullptr));
+  int variable = 0;
+  MUST(hsa_executable_global_variable_define(executable, "variable", &variable));
+  MUST(hsa_executable_freeze(executable, nullptr));
+  hsa_ven_amd_loader_1_03_pfn_t table = {};
+  MUST(hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof table, &table));
+  int thrown = 0;
+  for (int round = 0; round < 3; round++) {
+    thrown += throws([&] { hsa_code_object_iterate_symbols(code, thrower<hsa_code_object_t, hsa_code_symbol_t>, nullptr); });
+    thrown += throws([&] {
+      hsa_executable_iterate_symbols(executable, thrower<hsa_executable_t, hsa_executable_symbol_t>, nullptr);
+    });
+    thrown += throws([&] {
+      hsa_executable_iterate_agent_symbols(executable, gpu, thrower<hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t>,
+                                           nullptr);
+    });
+    thrown += throws([&] {
+      hsa_executable_iterate_program_symbols(executable, thrower<hsa_executable_t, hsa_executable_symbol_t>, nullptr);
+    });
+    thrown += throws([&] {
+      table.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(
+          executable, thrower<hsa_executable_t, hsa_loaded_code_object_t>, nullptr);
+    });
+    thrown += throws([&] { table.hsa_ven_amd_loader_iterate_executables(thrower<hsa_executable_t>, nullptr); });
+    void *serialized;
+    size_t size;
+    thrown += throws([&] { hsa_code_object_serialize(code, throw_for_code, {0}, nullptr, &serialized, &size); });
+  }
+  MUST(hsa_executable_destroy(executable));
+  MUST(hsa_code_object_reader_destroy(reader));
+  MUST(hsa_code_object_destroy(code));
+  return thrown;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2)
+    return 2;
   MUST(hsa_init());
   MUST(hsa_iterate_agents(pick, nullptr));
   hsa_isa_t isa;
@@ -85,6 +138,7 @@ int main() {
     thrown += throws([&] { hsa_isa_iterate_wavefronts(isa, thrower<hsa_wavefront_t>, nullptr); });
   }
   int by_others = others();
+  int by_code = of_code(argv[1]);
   // The runtime is none the worse for it.
   hsa_signal_t signal;
   MUST(hsa_signal_create(1, 0, nullptr, &signal));
@@ -94,8 +148,9 @@ int main() {
     std::fprintf(stderr, "%d of 2 exceptions came through functions that call back for other reasons\n", by_others);
     return 1;
   }
-  if (thrown != 18 || destroyed != 18) {
-    std::fprintf(stderr, "%d exceptions came through, %d guards were destroyed\n", thrown, destroyed);
+  // The function that asks for memory has no guard.
+  if (thrown != 18 || by_code != 21 || destroyed != 36) {
+    std::fprintf(stderr, "%d and %d exceptions came through, %d guards were destroyed\n", thrown, by_code, destroyed);
     return 1;
   }
   std::printf("PASS exceptions\n");

@@ -18,6 +18,49 @@ static hsa_status_t stop(hsa_agent_t agent, void *data) {
   return HSA_STATUS_INFO_BREAK;
 }
 
+static hsa_status_t stop_at_cache(hsa_cache_t cache, void *data) {
+  (void)cache;
+  ++*(int *)data;
+  return HSA_STATUS_INFO_BREAK;
+}
+
+static hsa_status_t stop_at_region(hsa_region_t region, void *data) {
+  (void)region;
+  ++*(int *)data;
+  return HSA_STATUS_INFO_BREAK;
+}
+
+static hsa_status_t stop_at_pool(hsa_amd_memory_pool_t pool, void *data) {
+  (void)pool;
+  ++*(int *)data;
+  return HSA_STATUS_INFO_BREAK;
+}
+
+static hsa_status_t stop_at_isa(hsa_isa_t isa, void *data) {
+  (void)isa;
+  ++*(int *)data;
+  return HSA_STATUS_INFO_BREAK;
+}
+
+static hsa_status_t stop_at_wavefront(hsa_wavefront_t wavefront, void *data) {
+  (void)wavefront;
+  ++*(int *)data;
+  return HSA_STATUS_INFO_BREAK;
+}
+
+/* What a callback answers ends the iteration and is the answer, whatever it is. */
+static void early_stops(const agents_t *agents) {
+  hsa_isa_t isa;
+  int calls = 0;
+  MUST(hsa_agent_get_info(agents->gpu, HSA_AGENT_INFO_ISA, &isa));
+  EXPECT(HSA_STATUS_INFO_BREAK, hsa_agent_iterate_caches(agents->gpu, stop_at_cache, &calls));
+  EXPECT(HSA_STATUS_INFO_BREAK, hsa_agent_iterate_regions(agents->gpu, stop_at_region, &calls));
+  EXPECT(HSA_STATUS_INFO_BREAK, hsa_amd_agent_iterate_memory_pools(agents->gpu, stop_at_pool, &calls));
+  EXPECT(HSA_STATUS_INFO_BREAK, hsa_agent_iterate_isas(agents->gpu, stop_at_isa, &calls));
+  EXPECT(HSA_STATUS_INFO_BREAK, hsa_isa_iterate_wavefronts(isa, stop_at_wavefront, &calls));
+  CHECK(calls == 5);
+}
+
 static void before_init(void) {
   hsa_signal_t signal;
   hsa_agent_t agent = {0};
@@ -208,6 +251,7 @@ int main(void) {
   references();
   agents_t agents = find_agents(NULL);
   agents_and_info(&agents);
+  early_stops(&agents);
   signals();
   queues(&agents);
   memory(&agents);

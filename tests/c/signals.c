@@ -96,7 +96,8 @@ static void wait_any(void) {
 
   hsa_signal_group_t group;
   hsa_signal_t which;
-  MUST(hsa_signal_group_create(3, signals, 0, NULL, &group));
+  agents_t agents = find_agents(NULL);
+  MUST(hsa_signal_group_create(3, signals, 1, &agents.cpu, &group));
   MUST(hsa_signal_group_wait_any_scacquire(group, conditions, values, HSA_WAIT_STATE_BLOCKED, &which,
                                            &satisfying));
   CHECK(which.handle == signals[2].handle);

@@ -143,6 +143,7 @@ static void signals(const agents_t *agents) {
   hsa_signal_group_t group;
   INVALID(ARGUMENT, hsa_signal_group_create(0, &made, 1, once, &group));
   INVALID(ARGUMENT, hsa_signal_group_create(1, NULL, 1, once, &group));
+  INVALID(ARGUMENT, hsa_signal_group_create(1, &made, 0, once, &group));
   INVALID(ARGUMENT, hsa_signal_group_create(1, &made, 1, NULL, &group));
   INVALID(ARGUMENT, hsa_signal_group_create(1, &made, 1, once, NULL));
   MUST(hsa_signal_group_create(1, &made, 1, once, &group));
@@ -159,6 +160,7 @@ static void signals(const agents_t *agents) {
   INVALID(SIGNAL, hsa_amd_signal_value_pointer(forged, (volatile hsa_signal_value_t **)&place));
   INVALID(ARGUMENT, hsa_amd_signal_value_pointer(made, NULL));
   INVALID(SIGNAL, hsa_amd_signal_async_handler(forged, condition, 0, never, NULL));
+  INVALID(SIGNAL, hsa_amd_signal_async_handler((hsa_signal_t){0}, condition, 0, never, NULL));
   INVALID(ARGUMENT, hsa_amd_signal_async_handler(made, condition, 0, NULL, NULL));
   INVALID(ARGUMENT, hsa_amd_signal_async_handler(made, NONSENSE, 0, never, NULL));
   INVALID(ARGUMENT, hsa_amd_async_function(NULL, NULL));

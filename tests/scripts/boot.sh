@@ -1,15 +1,28 @@
 #!/usr/bin/env bash
 # Builds the kernel of tests/freestanding/kernel, boots it in QEMU, decodes its log and compares it with what is
-# expected: `boot.sh [x86_64|aarch64]`, both without an argument. `boot.sh ARCHITECTURE --show` just shows the log.
+# expected: `boot.sh [x86_64|aarch64]`, both without an argument. Then boots it to overflow its stack, which must end in
+# words. `boot.sh ARCHITECTURE --show [WORD]` just shows the log, of a boot with that word as its command line.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../freestanding"
 
-passed=33 # the status that the kernel leaves with (src/log.rs)
+# The statuses that the kernel leaves with (src/log.rs).
+passed=33 overflowed=107
 # Emulation without hardware help, on a machine with other work to do. What hangs is stopped.
 patience=900
 
+# Boots a built kernel with this command line: the status to `status`, the log as text to `$serial.txt`.
+start() {
+  status=0
+  timeout "$patience" "${machine[@]}" -accel tcg -m 768M -display none -monitor none -no-reboot \
+    -serial "file:$serial" -kernel "$kernel" ${1:+-append "$1"} </dev/null || status=$?
+  decode/target/debug/rukh-decode "$kernel" <"$serial" >"$serial.txt" || {
+    echo "boot.sh: $architecture: the log does not decode (QEMU ended with $status)" >&2
+    exit 1
+  }
+}
+
 boot() {
-  local architecture=$1 show=${2:-} kernel serial status=0
+  local architecture=$1 show=${2:-} kernel serial status machine
   # At fixed addresses below 2 GiB, as the linker scripts place it.
   (cd kernel && DEFMT_LOG=info RUSTFLAGS="-C relocation-model=static -C code-model=small" \
     cargo build --release --locked --target "$architecture-unknown-none")
@@ -24,12 +37,7 @@ boot() {
     exit 2
     ;;
   esac
-  timeout "$patience" "${machine[@]}" -accel tcg -m 768M -display none -monitor none -no-reboot \
-    -serial "file:$serial" -kernel "$kernel" </dev/null || status=$?
-  decode/target/debug/rukh-decode "$kernel" <"$serial" >"$serial.txt" || {
-    echo "boot.sh: $architecture: the log does not decode (QEMU ended with $status)" >&2
-    exit 1
-  }
+  start "${3:-}"
   if [ "$show" = --show ]; then
     cat "$serial.txt"
     echo "status $status"
@@ -47,6 +55,16 @@ boot() {
   }
   echo "$architecture: booted, $(wc -l <"$serial.txt") lines of log as expected; the kernel has" \
     "$(size -A "$kernel" | awk '$1 == ".text" { print int($2 / 1024) }') KiB of code"
+
+  start overflow
+  if [ "$status" != $overflowed ] ||
+    ! diff <(printf '%s\n' 'info using up the stack' 'error the stack overflowed: code at X used address X') \
+      <(sed 's/0x[0-9a-f]*/X/g' "$serial.txt"); then
+    cat "$serial.txt"
+    echo "boot.sh: $architecture: a stack that overflows ended with $status, not with $overflowed and words" >&2
+    exit 1
+  fi
+  echo "$architecture: $(tail -n 1 "$serial.txt")"
 }
 
 if [ $# -eq 0 ]; then

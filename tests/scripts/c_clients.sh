@@ -78,7 +78,7 @@ sanitize() {
 
 objects=$root/tests/golden/objects
 code="$objects/vector_add-gfx90a-O2-v5.co $objects/vector_add-gfx1100-O2-v5.co $work/undefined-gfx90a.co"
-for program in misuse signals queues lifecycle edges statuses statuses_closed; do
+for program in misuse signals handlers queues lifecycle edges statuses statuses_closed; do
   sanitize sim:gfx90a "$program"
 done
 # shellcheck disable=SC2086 # three files
@@ -92,9 +92,11 @@ sanitize sim:gfx90a ipc "$objects/vector_add-gfx90a-O2-v5.co"
 for backend in sim kfd; do
   for gpu in gfx90a gfx1100; do
     with=$backend:$gpu
-    for program in misuse signals queues lifecycle cpu_agents edges exceptions statuses statuses_closed; do
+    for program in misuse signals handlers queues lifecycle cpu_agents edges statuses statuses_closed; do
       run "$with" "$program"
     done
+    run "$with" exceptions "$objects/vector_add-$gpu-O2-v5.co"
+    run "$with" profiling "$objects/vector_add-$gpu-O2-v5.co"
     run "$with" lifecycle exit
     run "$with" quiet
     run "$with" unload "$prefix/lib/libhsa-runtime64.so.1"
@@ -126,14 +128,15 @@ for gpu in gfx90a gfx1100; do
   run "kfd:smallbar:$gpu" svm "$objects/vector_add-$gpu-O2-v5.co"
 done
 run kfd:smallbar:gfx90a,gfx90a copies
-for program in misuse signals queues lifecycle statuses statuses_closed; do
+for program in misuse signals handlers queues lifecycle statuses statuses_closed; do
   grind sim:gfx90a "$program"
 done
 # shellcheck disable=SC2086 # three files
 grind sim:gfx90a statuses_code $code
-grind sim:gfx90a exceptions
+grind sim:gfx90a exceptions "$objects/vector_add-gfx90a-O2-v5.co"
 grind sim:gfx90a edges
 run sim:gfx90a,gfx1100 environment
+run kfd:gfx90a,gfx1100 environment
 grind sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
 grind sim:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
 for object in gfx90a gfx1100 gfx1100w64; do
@@ -148,7 +151,30 @@ for backend in sim:gfx90a sim:gfx1100 kfd:gfx90a; do
   HSA_TOOLS_LIB="$work/libcounting.so /none/such.so" run "$backend" tool_client "$work/libcounting.so" \
     "$work/scratch-${backend#*:}.co"
 done
+for with in sim:gfx90a sim:gfx1100 kfd:gfx90a; do
+  HSA_TOOLS_LIB=$work/libcounting.so run $with intercept "$work/libcounting.so"
+done
+HSA_TOOLS_LIB=$work/libcounting.so grind sim:gfx90a intercept "$work/libcounting.so"
 HSA_TOOLS_LIB=$work/libcounting.so grind sim:gfx90a tool_client "$work/libcounting.so" "$work/scratch-gfx90a.co"
+
+# A debugger that knows nothing of GPUs stops where the list of loaded code says, and reads it.
+object=$objects/vector_add-gfx90a-O2-v5.co
+uri="file://$(realpath "$object")#offset=0&size=$(stat -c %s "$object")"
+cat > "$work/stops" <<END
+stop 1:
+stop 0: $uri at ADDRESS
+stop 2: $uri at ADDRESS
+stop 0:
+END
+for backend in sim kfd; do
+  use $backend:gfx90a
+  timeout 300 gdb -nx -batch -x "$root/tests/c/debugger.gdb" --args "$work/vector_add" "$object" 1000 > "$work/gdb" 2>&1
+  if ! sed -n 's/ at 0x[0-9a-f]*000$/ at ADDRESS/; /^stop/p' "$work/gdb" | diff - "$work/stops" || ! grep -q '^PASS' "$work/gdb"; then
+    cat "$work/gdb" >&2
+    exit 1
+  fi
+  echo "PASS gdb reads the debugger's list ($backend)"
+done
 
 sh "$root/tests/scripts/statuses.sh" "$STATUS_LOG"
 

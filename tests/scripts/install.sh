@@ -6,7 +6,7 @@ packages=(clang-19 lld-19 llvm-19 clang-22 lld-22 llvm-22 gcc libc6-dev linux-li
   xz-utils zstd qemu-system-x86 qemu-system-arm)
 # What programs.sh compiles and runs.
 programs=(gcc-12 g++-12 gcc-12-offload-amdgcn gfortran-12 libomp-19-dev clang-tools-19 hipcc libamdhip64-dev
-  librocrand-dev librocsparse-dev liboffload-22-dev libclang-rt-22-dev cmake pkg-config)
+  librocrand-dev librocsparse-dev liboffload-22-dev libclang-rt-22-dev cmake pkg-config gdb)
 [ "${1:-default}" = quick ] || packages+=("${programs[@]}")
 missing=()
 for package in "${packages[@]}"; do

@@ -140,12 +140,13 @@ openmp() {
 }
 
 liboffload() {
-  local gpu amds=
+  local gpu amds=gfx90a
   for gpu in $(wanted liboffload gfx90a gfx1100); do
     compile gcc -I "$llvm22/include/offload" "$source/openmp/offload.c" -o "$work/offload" \
       -L "$llvm22/lib" -lLLVMOffload
     everywhere openmp/offload.c "$gpu" PASS "$work/offload" "$root/tests/golden/objects/vector_add-$gpu-O2-v5.co"
-    everywhere llvm-offload-device-info "$gpu" "Name: $gpu" "$llvm22/bin/llvm-offload-device-info"
+    # Over AMD's runtime nothing would tell that the GPU was there: it computes nothing.
+    amds='' everywhere llvm-offload-device-info "$gpu" "Name: $gpu" "$llvm22/bin/llvm-offload-device-info"
   done
 }
 

@@ -52,7 +52,7 @@ impl Bench {
             completion,
         };
         // SAFETY: as for `copy`; each test waits before it drops its buffers.
-        unsafe { self.runtime.backend().submit(&request) }.unwrap();
+        let _ = unsafe { self.runtime.backend().submit(&request) }.unwrap();
     }
 }
 

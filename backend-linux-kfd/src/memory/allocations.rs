@@ -317,7 +317,9 @@ impl<P: KfdPort> KfdBackend<P> {
                 entry.bo = None;
             }
         }
-        if let Some(range) = entry.range.take() {
+        if let Some(range) = entry.range.take()
+            && !(self.kfd.inherited() && entry.is_the_drivers())
+        {
             // SAFETY: no GPU maps it any more, and whoever frees an allocation has promised that the host does not
             // use it.
             unsafe { range.release(self.port()) };

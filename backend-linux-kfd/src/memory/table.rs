@@ -63,6 +63,23 @@ impl Entry {
         self.mapped.contains(&gpu)
     }
 
+    /// Whether what the host maps there is the driver's: no child process inherits that, and what is there in a child may be
+    /// anything by now.
+    pub(super) const fn is_the_drivers(&self) -> bool {
+        match self.source {
+            Source::Gtt
+            | Source::Vram { host: true }
+            | Source::Doorbells(_)
+            | Source::Registers => true,
+            Source::Host
+            | Source::Queue
+            | Source::Vram { host: false }
+            | Source::Registered(_)
+            | Source::Imported
+            | Source::AddressOnly => false,
+        }
+    }
+
     /// The pages' first address on devices.
     pub(super) const fn page_start(&self) -> u64 {
         self.gpu_va & !(PAGE - 1)

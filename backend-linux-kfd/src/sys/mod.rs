@@ -53,8 +53,13 @@ pub(crate) fn adopt(file: i32) -> Option<OwnedFd> {
 }
 
 fn open(path: &str, flags: OFlags) -> Result<OwnedFd, PortError> {
-    rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|e| PortError::file(path, e.raw_os_error()))
+    loop {
+        match rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(file) => return Ok(file),
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(PortError::file(path, e.raw_os_error())),
+        }
+    }
 }
 
 /// An ioctl whose request number and argument are known at run time alone.
@@ -235,10 +240,13 @@ unsafe impl KfdPort for LinuxPort {
                 Err(e) => return Err(failed(e)),
             }
         }
-        match rustix::io::read(&file, &mut [0u8; 1]) {
-            Ok(0) => Ok(length),
-            Ok(_) => Err(failed(Errno::FBIG)),
-            Err(e) => Err(failed(e)),
+        loop {
+            match rustix::io::read(&file, &mut [0u8; 1]) {
+                Ok(0) => return Ok(length),
+                Ok(_) => return Err(failed(Errno::FBIG)),
+                Err(Errno::INTR) => {}
+                Err(e) => return Err(failed(e)),
+            }
         }
     }
 
@@ -248,7 +256,11 @@ unsafe impl KfdPort for LinuxPort {
         let mut buffer = [MaybeUninit::uninit(); 2048];
         let mut entries = RawDir::new(&directory, &mut buffer);
         while let Some(entry) = entries.next() {
-            let entry = entry.map_err(failed)?;
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(Errno::INTR) => continue,
+                Err(e) => return Err(failed(e)),
+            };
             let name: &CStr = entry.file_name();
             // A name that is not UTF-8 is none of the kernel's; there is nothing to find behind it.
             if let Ok(name) = name.to_str()

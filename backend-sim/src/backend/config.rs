@@ -1,6 +1,6 @@
 //! What to simulate, and how.
 
-use crate::exec::{TraceHook, valu::Level};
+use crate::exec::{Alignment, TraceHook, valu::Level};
 use crate::mem::{HeapMemory, HostMemory};
 use crate::profile::{self, HostCpu, Profile, ProfileError};
 use alloc::boxed::Box;
@@ -51,6 +51,8 @@ pub struct SimConfig {
     pub trace: Option<Arc<TraceHook>>,
     /// The host instruction set to use at most: what it has of its own by default. Results do not depend on it.
     pub level: Level,
+    /// What becomes of addresses that are not aligned; any will do by default, as Linux sets it.
+    pub alignment: Alignment,
 }
 
 impl SimConfig {
@@ -69,6 +71,7 @@ impl SimConfig {
             memory,
             trace: None,
             level: Level::detect(),
+            alignment: Alignment::default(),
         }
     }
 
@@ -98,6 +101,13 @@ impl SimConfig {
     #[must_use]
     pub fn level(mut self, level: Level) -> Self {
         self.level = level;
+        self
+    }
+
+    /// The same system in another alignment mode.
+    #[must_use]
+    pub fn alignment(mut self, alignment: Alignment) -> Self {
+        self.alignment = alignment;
         self
     }
 

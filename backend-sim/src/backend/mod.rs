@@ -131,7 +131,11 @@ impl SimBackend {
             gpus,
             clock,
             workers,
-            (config.trace, config.level.min(Level::detect())),
+            (
+                config.trace,
+                config.level.min(Level::detect()),
+                config.alignment,
+            ),
             interrupts,
         );
         Ok(Self {

@@ -5,7 +5,7 @@ use super::engines::Engines;
 use super::events::Events;
 use super::fault::{FaultCause, FaultReport};
 use crate::cp::QueueTable;
-use crate::exec::{Shared, TraceHook, valu::Level};
+use crate::exec::{Alignment, Shared, TraceHook, valu::Level};
 use crate::mem::{AddressMap, MemoryFault, MemoryView};
 use crate::profile::Profile;
 use crate::sched::{Active, Dispatch, Parking, Quiescence, ShaderClock};
@@ -123,6 +123,8 @@ pub(crate) struct System {
     pub trace: Option<Arc<TraceHook>>,
     /// The host instruction set that workers use.
     pub level: Level,
+    /// How memory instructions take addresses.
+    pub alignment: Alignment,
     faults: Mutex<VecDeque<FaultReport>>,
     dispatches: AtomicU64,
     retired: AtomicU64,
@@ -135,7 +137,7 @@ impl System {
         gpus: Vec<Gpu>,
         clock: SimClock,
         workers: usize,
-        (trace, level): (Option<Arc<TraceHook>>, Level),
+        (trace, level, alignment): (Option<Arc<TraceHook>>, Level, Alignment),
         interrupts: Option<Arc<dyn Interrupts>>,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -154,6 +156,7 @@ impl System {
             retired: AtomicU64::new(0),
             trace,
             level,
+            alignment,
             stopping: AtomicBool::new(false),
         })
     }

@@ -7,6 +7,7 @@ use super::machine::Machine;
 use super::microop::{ABSENT, Flow, MicroOp, VGPR};
 use super::rows::{Row, WIDEST};
 use super::scalars::M0;
+use crate::isa::Arch;
 use crate::mem::{Access, Span, raw};
 
 /// What a load or store moves.
@@ -148,6 +149,22 @@ impl Machine<'_> {
     /// Loads. `stride` is the distance between the dwords of one lane's access: 4, except in swizzled
     /// private memory.
     pub(crate) fn vmem_load(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        spec: Spec,
+        va: &Addresses,
+        stride: u64,
+        mask: u64,
+    ) -> Result<(), Flow> {
+        if page.alignment.is_free() || stride != 4 {
+            return self.load_at(op, page, spec, va, stride, mask);
+        }
+        let va = self.aligned(op, page, spec.bytes, va, mask)?;
+        self.load_at(op, page, spec, &va, stride, mask)
+    }
+
+    fn load_at(
         &mut self,
         op: &MicroOp,
         page: &Page,
@@ -386,6 +403,24 @@ impl Machine<'_> {
         stride: u64,
         mask: u64,
     ) -> Result<(), Flow> {
+        if page.alignment.is_free() || stride != 4 {
+            return self.store_at(op, page, spec, data, va, stride, mask);
+        }
+        let va = self.aligned(op, page, spec.bytes, va, mask)?;
+        self.store_at(op, page, spec, data, &va, stride, mask)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn store_at(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        spec: Spec,
+        data: u16,
+        va: &Addresses,
+        stride: u64,
+        mask: u64,
+    ) -> Result<(), Flow> {
         let lanes = self.wave.lanes as usize;
         let words = spec.dwords();
         self.tlb.sync(self.view);
@@ -506,6 +541,12 @@ impl Machine<'_> {
         va: &Addresses,
         mask: u64,
     ) -> Result<(), Flow> {
+        // MI100's and MI200's memory flushes subnormal numbers whatever MODE says: compilers, which know it, use
+        // compare-and-swap there unless they are told that it does not matter.
+        let what = match (what, self.arch()) {
+            (AtomicOp::FAdd, Arch::Gfx908 | Arch::Gfx90a) if !wide => AtomicOp::FAddFlush,
+            _ => what,
+        };
         if wide {
             self.atomic_lanes::<u64>(op, page, what, data, va, mask)
         } else {

@@ -40,11 +40,13 @@ pub(crate) enum AtomicOp {
     FCmpSwap,
     PkAddF16,
     PkAddBf16,
+    /// As [`AtomicOp::FAdd`], with subnormal numbers taken for zeros and made ones.
+    FAddFlush,
 }
 
 impl AtomicOp {
     /// All, by discriminant.
-    const ALL: [AtomicOp; 24] = [
+    const ALL: [AtomicOp; 25] = [
         AtomicOp::Swap,
         AtomicOp::CmpSwap,
         AtomicOp::Add,
@@ -69,6 +71,7 @@ impl AtomicOp {
         AtomicOp::FCmpSwap,
         AtomicOp::PkAddF16,
         AtomicOp::PkAddBf16,
+        AtomicOp::FAddFlush,
     ];
 
     /// The operation of a number that a micro-op keeps.
@@ -110,6 +113,7 @@ impl AtomicOp {
             AtomicOp::SubClamp => old.minus(a),
             AtomicOp::Wrap => old.plus(b),
             AtomicOp::FAdd => old.float_add(a),
+            AtomicOp::FAddFlush => old.flushed().float_add(a.flushed()).flushed(),
             AtomicOp::FMin => old.float_min(a),
             AtomicOp::FMax => (old ^ W::SIGN).float_min(a ^ W::SIGN) ^ W::SIGN,
             AtomicOp::FCmpSwap if old.float_eq(b) => a,
@@ -151,7 +155,9 @@ pub(crate) trait Word:
     fn signed(self) -> i64;
     /// The sum; of a NaN and anything the first NaN, quieted.
     fn float_add(self, other: Self) -> Self;
-    /// The smaller number; a NaN loses to a number; -0 is below +0.
+    /// A zero of the same sign, if the number is subnormal.
+    fn flushed(self) -> Self;
+    /// The smaller number; a NaN loses to a number; of two NaNs the second, quieted; -0 is below +0.
     fn float_min(self, other: Self) -> Self;
     fn float_eq(self, other: Self) -> bool;
     /// Both 16-bit halves of the low 32 bits on their own.
@@ -211,6 +217,14 @@ macro_rules! word {
                 }
             }
 
+            fn flushed(self) -> Self {
+                if self & $infinity == 0 {
+                    self & Self::SIGN
+                } else {
+                    self
+                }
+            }
+
             fn float_min(self, other: Self) -> Self {
                 let key = |x: Self| {
                     if x & Self::SIGN != 0 {
@@ -221,7 +235,8 @@ macro_rules! word {
                 };
                 let nan = |x: Self| x & !Self::SIGN > $infinity;
                 match (nan(self), nan(other)) {
-                    (true, true) => self | $quiet,
+                    // As AMD documents it for gfx12: that of the data.
+                    (true, true) => other | $quiet,
                     (true, false) => other,
                     (false, false) if key(other) < key(self) => other,
                     _ => self,
@@ -342,6 +357,14 @@ mod tests {
         let one = 1.0f32.to_bits();
         assert_eq!(AtomicOp::FMin.apply::<u32>(nan, one, 0), one);
         assert_eq!(AtomicOp::FMax.apply::<u32>(one, nan, 0), one);
+        assert_eq!(
+            AtomicOp::FMin.apply::<u32>(nan, 0xff80_0001, 0),
+            0xffc0_0001
+        );
+        assert_eq!(
+            AtomicOp::FMax.apply::<u32>(nan, 0x7f80_0001, 0),
+            0x7fc0_0001
+        );
         assert_eq!(AtomicOp::FMin.apply::<u32>(0, u32::SIGN, 0), u32::SIGN);
         assert_eq!(AtomicOp::FMax.apply::<u32>(0, u32::SIGN, 0), 0);
     }

@@ -10,6 +10,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::alignment::Alignment;
 use super::fuse;
 use super::lower::{self, Ext};
 use super::microop::MicroOp;
@@ -38,6 +39,8 @@ pub(crate) struct Page {
     readable: core::ops::Range<usize>,
     /// What all micro-ops together need of a wave's registers, as [`MicroOp::need`] has it.
     pub(crate) need: u32,
+    /// How its memory instructions take addresses.
+    pub(crate) alignment: Alignment,
     /// Of [`CodeCache::validate`]: the last round in which the page was seen to be what memory holds.
     checked: u64,
 }
@@ -57,6 +60,7 @@ impl Page {
             words: Box::new([0; SLOTS]),
             readable: 0..0,
             need: 0,
+            alignment: Alignment::Unaligned,
             checked: 0,
         }
     }
@@ -97,10 +101,13 @@ pub(crate) enum FetchError {
 pub struct CodeCache {
     arch: Arch,
     level: Level,
+    alignment: Alignment,
     pages: Vec<Option<Box<Page>>>,
     index: BTreeMap<u64, u32>,
     front: Box<[(u64, u32); FRONT]>,
     generation: u64,
+    /// Where memory is copied to for comparing.
+    scratch: Box<[u32; SLOTS]>,
     /// Counts calls of [`CodeCache::validate`].
     round: u64,
 }
@@ -112,12 +119,22 @@ impl CodeCache {
         CodeCache {
             arch,
             level: level.min(Level::detect()),
+            alignment: Alignment::Unaligned,
             pages: Vec::new(),
             index: BTreeMap::new(),
             front: Box::new([(u64::MAX, 0); FRONT]),
             generation: 0,
+            scratch: Box::new([0; SLOTS]),
             round: 0,
         }
+    }
+
+    /// The same, for a device that takes addresses as the mode says. Called before anything is executed.
+    #[must_use]
+    pub fn aligned(mut self, alignment: Alignment) -> Self {
+        self.clear();
+        self.alignment = alignment;
+        self
     }
 
     /// The instruction set.
@@ -157,11 +174,11 @@ impl CodeCache {
     }
 
     /// Whether a page is still what memory holds.
-    fn is_current(view: &MemoryView, page: &Page) -> bool {
-        let mut words = [0u32; SLOTS];
+    fn is_current(view: &MemoryView, page: &Page, scratch: &mut [u32; SLOTS]) -> bool {
         let start = page.va + page.readable.start as u64 * 4;
-        let read = snapshot(view, page.va, start, &mut words);
-        read.is_some_and(|readable| readable == page.readable) && words == *page.words
+        let read = snapshot(view, page.va, start, scratch);
+        read.is_some_and(|readable| readable == page.readable)
+            && scratch[page.readable.clone()] == page.words[page.readable.clone()]
     }
 
     /// [`CodeCache::validate`], if a mapping went away since the last time.
@@ -193,8 +210,9 @@ impl CodeCache {
         let slot = (pc - va) as usize / 4;
         let round = self.round;
         if let Some(&at) = self.index.get(&va) {
+            let scratch = &mut self.scratch;
             let known = self.pages[at as usize].as_deref_mut().is_some_and(|page| {
-                let current = page.checked == round || Self::is_current(view, page);
+                let current = page.checked == round || Self::is_current(view, page, scratch);
                 page.checked = round;
                 current && page.readable.contains(&slot)
             });
@@ -209,6 +227,7 @@ impl CodeCache {
             words,
             readable,
             checked: round,
+            alignment: self.alignment,
             ..Page::empty(va)
         });
         let at = match self.index.get(&va) {
@@ -252,7 +271,10 @@ impl CodeCache {
         (micro.skip, micro.weight) = (micro.len, 1);
         page.need = most(page.need, micro.need);
         page.ops[slot] = micro;
-        fuse::extend(arch, level, page, slot, &inst);
+        // Sequences that execute as one take any address.
+        if page.alignment.is_free() {
+            fuse::extend(arch, level, page, slot, &inst);
+        }
         Ok(())
     }
 
@@ -286,7 +308,8 @@ pub(crate) fn first_dwords(words: &[u32]) -> [u32; 3] {
     core::array::from_fn(|i| words.get(i).copied().unwrap_or(0))
 }
 
-/// Copies the executable part of the page at `va` around `pc`.
+/// Copies the executable part of the page at `va` around `pc` to its slots; gives which they are, and leaves the others. All
+/// dispatches begin with it, for each page of their code.
 fn snapshot(
     view: &MemoryView,
     va: u64,
@@ -303,12 +326,10 @@ fn snapshot(
         return None;
     }
     let slots = (start - va) as usize / 4..(end - va) as usize / 4;
-    for slot in slots.clone() {
-        let host = span
-            .host
-            .wrapping_add((va + slot as u64 * 4 - span.base) as usize);
-        // SAFETY: the span was looked up just now and covers the slot's four bytes.
-        words[slot] = unsafe { mem::raw::load_u32(host) };
-    }
+    let to = words.get_mut(slots.clone())?;
+    let host = span.host.wrapping_add((start - span.base) as usize);
+    // SAFETY: the span was looked up just now and covers `start..end`, of which the slots are made; the words are this
+    // function's to write. Hosts are little-endian, as code is.
+    unsafe { mem::raw::copy_in(host, to.as_mut_ptr().cast(), size_of_val(to)) };
     Some(slots)
 }

@@ -256,11 +256,16 @@ pub(crate) fn lower_local(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
         }
     }
     micro.k[0] = u64::from(inst.mods.offset as u32 & 0xffff);
+    let free = cx.page.alignment.is_free();
     if let Some((spec, unit, run)) = pair(inst.op, cx.level) {
         micro.k[0] = u64::from(inst.mods.offset as u32 & 0xff) * unit;
         micro.k[2] = u64::from(inst.mods.offset1) * unit;
         micro.flags = spec.flags();
-        micro.run = run;
+        micro.run = match micro.dst {
+            _ if free || micro.dst != ABSENT && micro.src[1] != ABSENT => run,
+            ABSENT => write2_aligned,
+            _ => read2_aligned,
+        };
     } else if let Some(run) = special(inst.op) {
         micro.run = run;
     } else if let Some((what, wide)) = src2(inst.op) {
@@ -274,7 +279,7 @@ pub(crate) fn lower_local(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
         let action = action(inst.op).ok_or("the instruction")?;
         let level = cx.level;
         let (load, store): (OpFn, OpFn) = match action {
-            Action::Load(spec) | Action::Store(spec) => match spec.bytes {
+            Action::Load(spec) | Action::Store(spec) if free => match spec.bytes {
                 4 => (
                     function_of::<Load<1>>(level),
                     function_of::<Store<1>>(level),
@@ -314,6 +319,20 @@ impl Machine<'_> {
         for (to, &address) in offsets.iter_mut().zip(row) {
             *to = address.wrapping_add(offset as u32);
         }
+    }
+
+    /// Byte offsets of the lanes, as the device takes addresses.
+    fn aligned_lds(
+        &mut self,
+        op: &MicroOp,
+        page: &Page,
+        offset: u64,
+        lanes: u64,
+    ) -> Result<[u32; 64], Flow> {
+        let mut offsets = [0; 64];
+        self.lds_offsets(op, offset, &mut offsets);
+        let bytes = Spec::from_flags(op.flags).bytes;
+        self.aligned_offsets(op, page, bytes, &offsets, lanes)
     }
 
     /// Reads LDS into the registers of an operand.
@@ -446,26 +465,28 @@ struct Load<const W: usize>;
 
 impl<const W: usize> Leveled for Load<W> {
     #[inline(always)]
-    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
         let rest = m.lds_load_groups::<H, W, 1>(op, [op.k[0] as u32]);
-        if rest != 0 {
-            load_lanes(m, op, rest);
+        match rest {
+            0 => Flow::Next,
+            rest => load_lanes(m, op, page, rest),
         }
-        Flow::Next
     }
 }
 
 #[inline(never)]
-fn load_lanes(m: &mut Machine<'_>, op: &MicroOp, lanes: u64) {
-    let mut offsets = [0; 64];
-    m.lds_offsets(op, op.k[0], &mut offsets);
-    m.lds_load(op.dst, Spec::from_flags(op.flags), &offsets, lanes);
+fn load_lanes(m: &mut Machine<'_>, op: &MicroOp, page: &Page, lanes: u64) -> Flow {
+    let spec = Spec::from_flags(op.flags);
+    match m.aligned_lds(op, page, op.k[0], lanes) {
+        Ok(offsets) => m.lds_load(op.dst, spec, &offsets, lanes),
+        Err(flow) => return flow,
+    }
+    Flow::Next
 }
 
-fn load_small(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+fn load_small(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     let exec = m.wave.exec();
-    load_lanes(m, op, exec);
-    Flow::Next
+    load_lanes(m, op, page, exec)
 }
 
 /// Writes of `W` dwords a lane.
@@ -473,26 +494,33 @@ struct Store<const W: usize>;
 
 impl<const W: usize> Leveled for Store<W> {
     #[inline(always)]
-    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
-        let rest = m.lds_store_groups::<H, W>(op, op.k[0] as u32, op.src[1]);
-        if rest != 0 {
-            store_lanes(m, op, op.k[0], op.src[1], rest);
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+        match m.lds_store_groups::<H, W>(op, op.k[0] as u32, op.src[1]) {
+            0 => Flow::Next,
+            rest => store_lanes(m, op, page, (op.k[0], op.src[1]), rest),
         }
-        Flow::Next
     }
 }
 
 #[inline(never)]
-fn store_lanes(m: &mut Machine<'_>, op: &MicroOp, offset: u64, data: u16, lanes: u64) {
-    let mut offsets = [0; 64];
-    m.lds_offsets(op, offset, &mut offsets);
-    m.lds_store(data, Spec::from_flags(op.flags), &offsets, lanes);
+fn store_lanes(
+    m: &mut Machine<'_>,
+    op: &MicroOp,
+    page: &Page,
+    (offset, data): (u64, u16),
+    lanes: u64,
+) -> Flow {
+    let spec = Spec::from_flags(op.flags);
+    match m.aligned_lds(op, page, offset, lanes) {
+        Ok(offsets) => m.lds_store(data, spec, &offsets, lanes),
+        Err(flow) => return flow,
+    }
+    Flow::Next
 }
 
-fn store_small(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+fn store_small(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
     let exec = m.wave.exec();
-    store_lanes(m, op, op.k[0], op.src[1], exec);
-    Flow::Next
+    store_lanes(m, op, page, (op.k[0], op.src[1]), exec)
 }
 
 fn lds_atomic(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
@@ -509,24 +537,41 @@ struct Read2<const W: usize>;
 
 impl<const W: usize> Leveled for Read2<W> {
     #[inline(always)]
-    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
-        let rest = m.lds_load_groups::<H, W, 2>(op, [op.k[0] as u32, op.k[2] as u32]);
-        if rest != 0 {
-            read2_lanes(m, op, rest);
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+        match m.lds_load_groups::<H, W, 2>(op, [op.k[0] as u32, op.k[2] as u32]) {
+            0 => Flow::Next,
+            rest => read2_lanes(m, op, page, rest),
         }
-        Flow::Next
     }
 }
 
 #[inline(never)]
-fn read2_lanes(m: &mut Machine<'_>, op: &MicroOp, lanes: u64) {
+fn read2_lanes(m: &mut Machine<'_>, op: &MicroOp, page: &Page, lanes: u64) -> Flow {
     let spec = Spec::from_flags(op.flags);
-    let (mut first, mut second) = ([0; 64], [0; 64]);
     // Both before a result overwrites an address.
-    m.lds_offsets(op, op.k[0], &mut first);
-    m.lds_offsets(op, op.k[2], &mut second);
-    m.lds_load(op.dst, spec, &first, lanes);
-    m.lds_load(op.dst + spec.dwords() as u16, spec, &second, lanes);
+    let [first, second] = [op.k[0], op.k[2]].map(|offset| m.aligned_lds(op, page, offset, lanes));
+    match (first, second) {
+        (Ok(first), Ok(second)) => {
+            m.lds_load(op.dst, spec, &first, lanes);
+            m.lds_load(op.dst + spec.dwords() as u16, spec, &second, lanes);
+            Flow::Next
+        }
+        (Err(flow), _) | (_, Err(flow)) => flow,
+    }
+}
+
+/// Where addresses must be, or are made to be, aligned.
+fn read2_aligned(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let exec = m.wave.exec();
+    read2_lanes(m, op, page, exec)
+}
+
+fn write2_aligned(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+    let exec = m.wave.exec();
+    match store_lanes(m, op, page, (op.k[0], op.src[1]), exec) {
+        Flow::Next => store_lanes(m, op, page, (op.k[2], op.src[2]), exec),
+        flow => flow,
+    }
 }
 
 /// Writes of `W` dwords a lane at two offsets.
@@ -534,11 +579,12 @@ struct Write2<const W: usize>;
 
 impl<const W: usize> Leveled for Write2<W> {
     #[inline(always)]
-    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
         for (offset, data) in [(op.k[0], op.src[1]), (op.k[2], op.src[2])] {
             let rest = m.lds_store_groups::<H, W>(op, offset as u32, data);
             if rest != 0 {
-                store_lanes(m, op, offset, data, rest);
+                // Only where addresses must be aligned do stores fault, and there this is not used.
+                store_lanes(m, op, page, (offset, data), rest);
             }
         }
         Flow::Next

@@ -182,7 +182,11 @@ pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
                 Action::Load(spec) | Action::Store(spec) => spec.bytes,
                 _ => 0,
             };
-            let (load, store) = global_functions(bytes, cx.level);
+            let (load, store) = if cx.page.alignment.is_free() {
+                global_functions(bytes, cx.level)
+            } else {
+                (global_load_small as OpFn, global_store_small as OpFn)
+            };
             [load, store, global_atomic]
         }
         _ => [scratch_load, scratch_store, no_atomic],
@@ -597,7 +601,8 @@ fn flat_load(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
         }
         if s.shared != 0 {
             check_shared(m, op, page, &s, u32::from(spec.bytes))?;
-            m.lds_load(op.dst, spec, &s.low, s.shared);
+            let offsets = m.aligned_offsets(op, page, spec.bytes, &s.low, s.shared)?;
+            m.lds_load(op.dst, spec, &offsets, s.shared);
         }
         if s.private != 0 {
             let base = hwreg::flat_scratch(m);
@@ -616,7 +621,8 @@ fn flat_store(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
         }
         if s.shared != 0 {
             check_shared(m, op, page, &s, u32::from(spec.bytes))?;
-            m.lds_store(op.src[2], spec, &s.low, s.shared);
+            let offsets = m.aligned_offsets(op, page, spec.bytes, &s.low, s.shared)?;
+            m.lds_store(op.src[2], spec, &offsets, s.shared);
         }
         if s.private != 0 {
             let base = hwreg::flat_scratch(m);

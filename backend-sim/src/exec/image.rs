@@ -22,11 +22,11 @@ use super::access::{Addresses, Lanes};
 use super::code::Page;
 use super::flat::{atomic_index, atomic_of, done, vector};
 use super::format::{self, Width};
-use super::lower::{Cx, Lowered, scalar_index};
+use super::lower::{Cx, GRAPHICS, Lowered, need, scalar_index};
 use super::machine::Machine;
 use super::microop::{ABSENT, Flow, MicroOp, OpFn, VGPR};
 use crate::isa::{
-    Arch, BufferFormat, DataFormat, Field, Inst, Op, Operand, buffer_format, has_level,
+    Arch, BufferFormat, DataFormat, Field, Inst, Op, Operand, buffer_format, has_level, is_ray,
 };
 
 const MIP: u64 = 1 << 16;
@@ -67,6 +67,9 @@ fn operation(op: Op) -> Option<super::atomic::AtomicOp> {
 /// address registers, 16 bits each, if they are named one by one. `k[1]`: the mask of components and flags. `k[2]`: the
 /// atomic operation.
 pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
+    if is_ray(inst.op) || matches!(inst.op, Op::image_msaa_load | Op::image_msaa_load_x) {
+        return Err(GRAPHICS);
+    }
     let (image, mut micro) = (&inst.mods.image, MicroOp::undecoded(0));
     if image.r128 {
         return Err("a descriptor of 128 bits");
@@ -76,9 +79,15 @@ pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
         match desc.field {
             Field::Addr => micro.src[0] = vector(operand)?,
             Field::Rsrc => micro.dst2 = scalar_index(operand).ok_or("this descriptor")? as u16,
-            Field::Nsa(_) if operand == Operand::None => {}
-            Field::Nsa(n) => micro.k[0] |= u64::from(vector(operand)?) << (16 * n),
+            Field::Samp => return Err(GRAPHICS),
             _ => data = vector(operand)?,
+        }
+    }
+    for (at, &register) in image.further.iter().enumerate().take(3) {
+        if at + 1 < usize::from(image.groups) {
+            let register = Operand::Vgpr(register);
+            micro.k[0] |= u64::from(vector(register)?) << (16 * (at + 1));
+            need(&mut micro, register, 1);
         }
     }
     let flag = |set: bool, flag: u64| if set { flag } else { 0 };
@@ -110,7 +119,7 @@ pub(crate) fn lower(_: &mut Cx<'_>, inst: &Inst) -> Lowered {
         op => match operation(op) {
             Some(what) => {
                 let two = if what.two_values() { 2 } else { 1 };
-                let wide = image.data_dwords() / two >= 2;
+                let wide = image.data_dwords(inst.op) / two >= 2;
                 micro.k[2] = atomic_index(what, wide);
                 atomic
             }

@@ -16,6 +16,7 @@
 //! [`Context`] and [`Exit`], and may hand any instruction back to the loop.
 
 mod access;
+mod alignment;
 mod atomic;
 mod barrier;
 mod buffer;
@@ -61,6 +62,7 @@ pub mod valu;
 mod vector;
 mod wave;
 
+pub use alignment::Alignment;
 pub use barrier::Barriers;
 pub use code::CodeCache;
 pub use context::{Apertures, Clock, Context, Place, Worker};

@@ -110,6 +110,7 @@ pub(crate) fn load(
     mask: u64,
 ) -> Result<(), Flow> {
     let spec = Spec::from_flags(op.flags);
+    let offsets = &m.aligned_offsets(op, page, spec.bytes, offsets, mask)?;
     let stride = m.private_stride();
     let split = crossing(offsets, spec, mask);
     let va = m.private_addresses(base, offsets);
@@ -137,6 +138,7 @@ pub(crate) fn store(
     mask: u64,
 ) -> Result<(), Flow> {
     let spec = Spec::from_flags(op.flags);
+    let offsets = &m.aligned_offsets(op, page, spec.bytes, offsets, mask)?;
     let stride = m.private_stride();
     let split = crossing(offsets, spec, mask);
     let va = m.private_addresses(base, offsets);

@@ -1,10 +1,11 @@
 //! Random valid instructions, for tests and fuzzing: every row of the instruction list in every form it has.
 
+use super::image::{is_ray, registers};
 use super::list::vopd::DUALS;
 use super::row::{Code, Field, Flags, ImmKind, OperandDesc, Row, Type};
 use super::{
-    Arch, Cache, Dpp, DppCtrl, Format, InlineFloat, Inst, Lanes, Mods, Op, Operand, Sdwa, Select,
-    Unused, encode,
+    Arch, Cache, Column, Dpp, DppCtrl, Format, InlineFloat, Inst, Lanes, Mods, Op, Operand, Sdwa,
+    Select, Unused, encode,
 };
 
 /// A small deterministic generator of random numbers (SplitMix64). Equal seeds give equal sequences anywhere.
@@ -66,7 +67,6 @@ pub fn generate(arch: Arch, op: Op, rng: &mut Rng) -> Option<Inst> {
         mods: Mods::default(),
         // The literal of fmamk and its kin leaves no room for another.
         scalar: row.has(Field::Literal).then_some(Operand::Literal(0)),
-        scattered: false,
     };
     make.modifiers();
     let mut operands = [Operand::None; 8];
@@ -106,7 +106,6 @@ pub fn generate_dual(arch: Arch, rng: &mut Rng) -> Option<Inst> {
             rng: &mut *rng,
             mods: Mods::default(),
             scalar: None,
-            scattered: false,
         };
         for (slot, desc) in operands[first..].iter_mut().zip(op.row().operands()) {
             *slot = match make.operand(desc) {
@@ -141,8 +140,6 @@ struct Maker<'a> {
     mods: Mods,
     /// The scalar source that a vector instruction already has: it may have one.
     scalar: Option<Operand>,
-    /// An image instruction that names its address registers one by one.
-    scattered: bool,
 }
 
 impl Maker<'_> {
@@ -153,6 +150,7 @@ impl Maker<'_> {
         }
         match self.format {
             Format::Vop1 | Format::Vop2 | Format::Vopc => self.short(),
+            Format::Vop3 if self.row.has_attribute() => self.interpolation(),
             Format::Vop3 => self.vop3(),
             Format::Vop3p => self.vop3p(),
             Format::Smem if !self.row.has(Field::Soffset) => {}
@@ -170,7 +168,19 @@ impl Maker<'_> {
             }
             Format::Flat | Format::Global | Format::Scratch => self.flat(),
             Format::Mubuf | Format::Mtbuf => self.buffer(),
+            Format::Mimg if is_ray(self.row.op) => self.ray(),
             Format::Mimg => self.image(),
+            Format::Vinterp => {
+                self.mods.neg = self.some_bits(7);
+                self.mods.clamp = self.rng.one_in(4);
+                self.mods.op_sel = self.some_bits(self.row.half_operands());
+                self.mods.wait = self.rng.below(8) as u8;
+            }
+            Format::Ldsdir => {
+                let bits = if self.arch.is_gfx12_plus() { 32 } else { 16 };
+                self.mods.wait = self.rng.below(bits) as u8;
+            }
+            Format::Exp => self.export(),
             _ => {}
         }
     }
@@ -344,7 +354,7 @@ impl Maker<'_> {
         let arch = self.arch;
         let width = if arch.is_gfx12_plus() {
             24
-        } else if arch.column() == super::Column::Gfx10 {
+        } else if arch.column() == Column::Gfx10 {
             12
         } else {
             13
@@ -365,6 +375,7 @@ impl Maker<'_> {
         let name = self.row.mnemonic;
         let atomic = name.contains("_atomic_");
         let packed = name.contains("_pck");
+        let sampled = self.row.has(Field::Samp) || name.contains("_msaa_");
         self.cache(atomic);
         if atomic && self.rng.one_in(2) {
             self.mods.cache.0 |= Cache::GLC;
@@ -376,14 +387,59 @@ impl Maker<'_> {
             _ => 1 + self.rng.below(15) as u8,
         };
         if gfx10 {
-            // No multisampled ones.
-            image.dim = Some(self.rng.below(6) as u8);
+            image.dim = Some(match name.contains("_msaa_") {
+                true => 6 + self.rng.below(2) as u8,
+                false => self.rng.below(6) as u8,
+            });
         } else {
             image.da = self.rng.one_in(4);
         }
-        image.unorm = !self.arch.is_gfx12_plus() && self.rng.one_in(2);
+        image.unorm = (sampled || !self.arch.is_gfx12_plus()) && self.rng.one_in(2);
         image.a16 = gfx10 && self.rng.one_in(4);
-        image.d16 = !atomic && !packed && !name.contains("resinfo") && self.rng.one_in(4);
+        let whole = atomic || packed || name.contains("resinfo") || name.contains("get_lod");
+        image.d16 = !whole && self.rng.one_in(4);
+        if sampled {
+            self.mods.tfe = self.rng.one_in(8);
+        }
+    }
+
+    fn ray(&mut self) {
+        let sixteen = !self.row.mnemonic.contains("dual") && !self.row.mnemonic.contains("bvh8");
+        self.mods.image = super::Image {
+            dmask: 15,
+            dim: Some(0),
+            unorm: !self.arch.is_gfx12_plus(),
+            r128: true,
+            a16: sixteen && self.rng.one_in(2),
+            ..super::Image::default()
+        };
+    }
+
+    fn interpolation(&mut self) {
+        let signed = self.row.signed_sources();
+        self.mods.neg = self.some_bits(signed);
+        self.mods.abs = self.some_bits(signed);
+        // Only operations on halves choose one of the attribute.
+        self.mods.op_sel = self.some_bits(self.row.mnemonic.contains("_f16") as u8);
+        self.mods.clamp = self.rng.one_in(4);
+        let whole = self
+            .row
+            .operands()
+            .first()
+            .is_some_and(|o| o.ty == Type::F32);
+        if whole {
+            self.mods.omod = self.rng.below(4) as u8;
+        }
+    }
+
+    fn export(&mut self) {
+        let gfx11 = self.arch.is_gfx11_plus();
+        self.mods.export = super::Export {
+            done: self.rng.one_in(2),
+            compr: !gfx11 && self.rng.one_in(2),
+            vm: !gfx11 && self.rng.one_in(2),
+            row_en: gfx11 && self.rng.one_in(2),
+        };
     }
 
     fn buffer(&mut self) {
@@ -499,18 +555,23 @@ impl Maker<'_> {
                 | Format::Vop3
                 | Format::Vop3p
                 | Format::Vopd
+                | Format::Vintrp
         );
         match desc.field {
             Field::Dst | Field::Data if self.format == Format::Smem => self.sgpr(desc.ty),
             Field::Dst if !vector && is_scalar(self.format) => self.scalar_destination(desc.ty),
             Field::Dst | Field::Data if self.format == Format::Mimg => {
-                self.vgpr(super::image::registers(self.mods.image.data_dwords()))
+                let dwords = self.mods.image.data_dwords(self.row.op);
+                self.vgpr(registers(dwords + usize::from(self.mods.tfe)))
             }
             Field::Dst if self.mods.lds => Operand::None,
             Field::Dst | Field::Data | Field::Data1 => self.vgpr(desc.ty),
             Field::ScalarDst => self.scalar_destination(desc.ty),
             Field::AccDst | Field::AccSrc0 => Operand::Acc(self.rng.below(256) as u8),
             Field::MaskDst | Field::CmpxDst => self.mask_destination(desc.field),
+            Field::Src0 | Field::Src1 | Field::Src2 if self.format == Format::Vinterp => {
+                self.vgpr(Type::B32)
+            }
             Field::Src0 if self.row.op.is_pseudo_scalar() => self.scalar_source(desc.ty),
             Field::Src0 | Field::Src1 | Field::Src2 if vector => self.vector_source(desc),
             Field::Src0 | Field::Src1 | Field::Src2 => self.scalar_source(desc.ty),
@@ -543,26 +604,43 @@ impl Maker<'_> {
                     _ => self.vgpr(Type::B32),
                 }
             }
-            Field::Addr if self.format == Format::Mimg => {
-                let count = self.mods.image.address_dwords(self.row.op);
-                let often = self.arch.is_gfx12_plus() || self.rng.one_in(2);
-                self.scattered = self.arch.is_gfx10_plus() && count > 1 && often;
-                let count = if self.scattered { 1 } else { count };
-                self.vgpr(super::image::registers(count))
-            }
-            Field::Nsa(n) => {
-                let count = self.mods.image.address_dwords(self.row.op);
-                if self.scattered && usize::from(n) < count {
-                    self.vgpr(Type::B32)
-                } else {
-                    Operand::None
-                }
-            }
+            Field::Addr if self.format == Format::Mimg => self.image_address(),
+            Field::Samp => self.sgpr(desc.ty),
+            Field::Export(n) if self.mods.export.compr && n % 2 == 1 => Operand::None,
+            Field::Export(_) if self.rng.one_in(3) => Operand::None,
+            Field::Export(_) => self.vgpr(desc.ty),
             Field::Addr => self.vgpr(desc.ty),
             Field::Scale => self.vgpr(Type::B32),
             Field::Ret if self.mods.cache.glc() => self.vgpr(desc.ty),
             Field::Ret => Operand::None,
         }
+    }
+
+    /// The first registers of an image's address: in one group, or named one by one.
+    fn image_address(&mut self) -> Operand {
+        let op = self.row.op;
+        let gfx12 = self.arch.is_gfx12_plus();
+        let often = gfx12 || self.rng.one_in(2);
+        // What the encodings can name; gfx10 takes as many dwords as it needs.
+        let names = match self.arch.column() {
+            Column::Gfx10 => 13,
+            Column::Gfx12 if super::image::is_vsample(op) => 4,
+            _ => 5,
+        };
+        if self.arch.is_gfx10_plus() && often {
+            let image = &self.mods.image;
+            self.mods.image.groups = image.grouped(self.arch, op, names).unwrap_or(0);
+            for group in 1..usize::from(self.mods.image.groups) {
+                let dwords = self.mods.image.group_dwords(op, group);
+                if let (Operand::Vgpr(n), Some(to)) = (
+                    self.vgpr(registers(dwords)),
+                    self.mods.image.further.get_mut(group - 1),
+                ) {
+                    *to = n;
+                }
+            }
+        }
+        self.vgpr(registers(self.mods.image.group_dwords(op, 0)))
     }
 
     /// Makes operands agree with each other where the encoding wants it.
@@ -596,7 +674,7 @@ impl Maker<'_> {
         if self.format == Format::Vop3p
             && row.flags.has(Flags::MATRIX)
             && row.operands().len() > 2
-            && self.arch.column() == super::Column::Gfx9
+            && self.arch.column() == Column::Gfx9
         {
             // gfx908 accumulates in accumulation registers.
             for (slot, desc) in operands.iter_mut().zip(row.operands()) {
@@ -652,8 +730,12 @@ impl Maker<'_> {
     }
 
     fn literal(&mut self) -> u32 {
-        // Not one of the inline constants, which would be written like them.
-        self.rng.next_u32() | 0x0100_0041
+        match self.rng.below(8) {
+            // What an inline constant could have named.
+            0 => (self.rng.below(81) as i32 - 16) as u32,
+            1 => InlineFloat::ALL[self.rng.below(9) as usize].f32_bits(),
+            _ => self.rng.next_u32() | 0x0100_0041,
+        }
     }
 
     fn scalar_source(&mut self, ty: Type) -> Operand {
@@ -680,6 +762,7 @@ impl Maker<'_> {
         let sdwa = self.mods.sdwa.is_some();
         let must_be_vgpr = desc.dir == super::Dir::ReadWrite
             || matrix
+            || self.row.has_attribute()
             || short && desc.field == Field::Src1 && !sdwa
             || self.mods.dpp.is_some() && desc.field == Field::Src0;
         // Lane numbers and lane values of the scalar file.
@@ -739,6 +822,9 @@ impl Maker<'_> {
                 (first | skip << 4 | second << 7) as i32
             }
             ImmKind::Depctr => (bits & 0xff9f) as i32,
+            ImmKind::Attribute => (bits & 0xff) as i32,
+            ImmKind::Parameter => (bits % 3) as i32,
+            ImmKind::Target => (bits & 63) as i32,
             _ => (bits & 0xffff) as i32,
         })
     }

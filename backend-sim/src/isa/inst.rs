@@ -13,7 +13,7 @@ pub struct Inst {
     /// The encoding that the instruction was found in.
     pub format: Format,
     /// Length in bytes: 4, 8, 12 or 16, with the literal, DPP or SDWA dword if there is one, or the scales of a matrix
-    /// operation.
+    /// operation; up to 20 with the registers of an image's address.
     pub len: u8,
     /// Operands in assembly order, described one by one by `op.row().operands()`.
     /// VOPD: the X half in 0..4, the Y half in 4..8.
@@ -42,10 +42,9 @@ impl Inst {
             }
             (Format::Mubuf | Format::Mtbuf, Field::Addr) if self.mods.addr64 => Type::U64,
             (Format::Mimg, Field::Dst | Field::Data) => {
-                registers(self.mods.image.data_dwords() + usize::from(self.mods.tfe))
+                registers(self.mods.image.data_dwords(self.op) + usize::from(self.mods.tfe))
             }
-            (Format::Mimg, Field::Addr) if self.is_scattered() => Type::U32,
-            (Format::Mimg, Field::Addr) => registers(self.mods.image.address_dwords(self.op)),
+            (Format::Mimg, Field::Addr) => registers(self.mods.image.group_dwords(self.op, 0)),
             // The texture fault flag takes one register more.
             (Format::Mubuf | Format::Mtbuf, Field::Dst | Field::Data) if self.mods.tfe => {
                 match desc.ty.dwords(Lanes::W64) {
@@ -60,13 +59,6 @@ impl Inst {
             (Format::Vop3p, Field::Src1) if self.op.is_f8f6f4() => narrow_matrix(self.mods.blgp),
             _ => desc.ty,
         }
-    }
-
-    /// Whether an image instruction names its address registers one by one.
-    pub(super) fn is_scattered(&self) -> bool {
-        let mut operands = self.operands.iter().zip(self.op.row().operands());
-        operands
-            .any(|(operand, desc)| matches!(desc.field, Field::Nsa(_)) && *operand != Operand::None)
     }
 
     fn has_saddr(&self) -> bool {
@@ -124,8 +116,16 @@ pub enum Format {
     Mubuf,
     /// Typed buffer memory.
     Mtbuf,
-    /// Images.
+    /// Images (VIMAGE and VSAMPLE on gfx12).
     Mimg,
+    /// Interpolation of attributes from LDS (gfx9 and gfx10).
+    Vintrp,
+    /// Interpolation of attributes from registers (gfx11 and later).
+    Vinterp,
+    /// Loads of attributes and of single dwords from LDS (gfx11 and later; VDSDIR on gfx12).
+    Ldsdir,
+    /// Exports.
+    Exp,
 }
 
 impl Format {
@@ -138,7 +138,7 @@ impl Format {
     }
 
     /// The formats that have a list of instructions, in its order. VOPD pairs instructions of other lists.
-    pub const LISTS: [Format; 18] = [
+    pub const LISTS: [Format; 22] = [
         Format::Sop1,
         Format::Sop2,
         Format::Sopk,
@@ -157,6 +157,10 @@ impl Format {
         Format::Mubuf,
         Format::Mtbuf,
         Format::Mimg,
+        Format::Vintrp,
+        Format::Vinterp,
+        Format::Ldsdir,
+        Format::Exp,
     ];
 }
 
@@ -197,6 +201,11 @@ pub struct Mods {
     pub gds: bool,
     /// Images.
     pub image: Image,
+    /// Exports.
+    pub export: Export,
+    /// What an instruction waits for before it executes. VINTERP: exports left, 7 if it does not wait. LDSDIR: vector
+    /// instructions left in bits 0 to 3; in bit 4, on gfx12, that it does not wait for memory instructions to read.
+    pub wait: u8,
     /// Typed buffer: gfx9 dfmt in bits 0 to 3 and nfmt in bits 4 to 6; the 7-bit format since gfx10.
     pub fmt: u8,
     /// SMEM (gfx9): the offset is the sum of a register and a number.
@@ -213,6 +222,19 @@ pub struct Mods {
     pub dpp: Option<Dpp>,
     /// Sub-dword addressing.
     pub sdwa: Option<Sdwa>,
+}
+
+/// Modifiers of exports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Export {
+    /// The last export to this kind of target.
+    pub done: bool,
+    /// Two 16-bit numbers a register: the first register is both of the first operands, the second both of the others.
+    pub compr: bool,
+    /// EXEC is the mask of valid pixels (before gfx11).
+    pub vm: bool,
+    /// M0 has the row (gfx11 and later).
+    pub row_en: bool,
 }
 
 /// Cache policy bits. Before gfx12 GLC, SLC, DLC and SCC; since gfx12 a temporal hint and a scope.

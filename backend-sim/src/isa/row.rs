@@ -118,8 +118,10 @@ pub enum Field {
     Saddr,
     /// Buffers and images: SRSRC.
     Rsrc,
-    /// Images: a further address register (1 to 3), where they are named one by one.
-    Nsa(u8),
+    /// Images: SSAMP.
+    Samp,
+    /// Exports: VSRC0 to VSRC3.
+    Export(u8),
 }
 
 /// What an immediate field means, which is also how assembly writes it.
@@ -149,6 +151,12 @@ pub enum ImmKind {
     Version,
     /// SMEM: the offset, where assembly writes it among the operands.
     Offset,
+    /// Interpolation: the attribute in bits 0 to 5, its component above.
+    Attribute,
+    /// Interpolation: which of a triangle's values is moved.
+    Parameter,
+    /// What is exported to.
+    Target,
 }
 
 /// What an operand holds: a number format and, with it, the width.
@@ -172,7 +180,12 @@ pub enum Type {
     B128,
     B160,
     B192,
+    B224,
     B256,
+    B288,
+    B320,
+    B352,
+    B384,
     B512,
     B1024,
     /// Two halves in a dword.
@@ -211,7 +224,12 @@ impl Type {
             Type::B128 => 4,
             Type::B160 => 5,
             Type::B192 => 6,
+            Type::B224 => 7,
             Type::B256 => 8,
+            Type::B288 => 9,
+            Type::B320 => 10,
+            Type::B352 => 11,
+            Type::B384 => 12,
             Type::B512 => 16,
             Type::B1024 => 32,
             Type::Imm => 0,
@@ -322,11 +340,16 @@ impl Row {
     pub fn has_vop3(&self, arch: Arch) -> bool {
         let vector = matches!(
             self.format,
-            Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3
+            Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vintrp
         );
         let short = self.flags.has(Flags::SHORT_ONLY)
             || self.flags.has(Flags::SHORT_SINCE_GFX10) && arch.is_gfx10_plus();
         vector && !short
+    }
+
+    /// Whether it interpolates an attribute (or loads one to be interpolated).
+    pub(super) fn has_attribute(&self) -> bool {
+        self.has(Field::Imm(ImmKind::Attribute))
     }
 
     /// Whether the instruction has an SDWA form (gfx9 and gfx10): one-dword operands, a destination that is
@@ -521,9 +544,11 @@ pub(super) mod field {
         ret     Field::Ret,       Write;
         saddr   Field::Saddr,     Read;
         rsrc    Field::Rsrc,      Read;
-        nsa1    Field::Nsa(1),    Read;
-        nsa2    Field::Nsa(2),    Read;
-        nsa3    Field::Nsa(3),    Read;
+        samp    Field::Samp,      Read;
+        export0 Field::Export(0), Read;
+        export1 Field::Export(1), Read;
+        export2 Field::Export(2), Read;
+        export3 Field::Export(3), Read;
         hex     Field::Imm(ImmKind::Hex),      Read;
         dec     Field::Imm(ImmKind::Dec),      Read;
         opt     Field::Imm(ImmKind::Optional), Read;
@@ -536,5 +561,8 @@ pub(super) mod field {
         delay   Field::Imm(ImmKind::Delay),    Read;
         version Field::Imm(ImmKind::Version),  Read;
         ioff    Field::Imm(ImmKind::Offset),   Read;
+        attr    Field::Imm(ImmKind::Attribute), Read;
+        param   Field::Imm(ImmKind::Parameter), Read;
+        target  Field::Imm(ImmKind::Target),   Read;
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Table {
     sopc: [u16; 128],
     sopp: [u16; 128],
     smem: [u16; 256],
-    /// VOPC, VOP2, VOP1 and VOP3 in the ten bits of VOP3's opcode.
+    /// VOPC, VOP2, VOP1, VINTRP and VOP3 in the ten bits of VOP3's opcode.
     vop: [u16; 1024],
     /// Beyond 128: the operations behind a prefix of scales.
     vop3p: [u16; 256],
@@ -25,6 +25,9 @@ pub(super) struct Table {
     mubuf: [u16; 256],
     mtbuf: [u16; 256],
     mimg: [u16; 256],
+    vinterp: [u16; 128],
+    ldsdir: [u16; 4],
+    exp: [u16; 1],
 }
 
 static TABLES: [Table; Arch::ALL.len()] = {
@@ -45,12 +48,18 @@ pub(super) const fn vop1_in_vop3(arch: Arch) -> u16 {
     if arch.is_gfx9() { 0x140 } else { 0x180 }
 }
 
+/// As [`VOP2_IN_VOP3`], for VINTRP.
+pub(super) const fn vintrp_in_vop3(arch: Arch) -> u16 {
+    if arch.is_gfx9() { 0x270 } else { 0x200 }
+}
+
 /// The VOP3 opcode of a row of the VOP lists, if the processor has the row. `SHORT_ONLY` rows get the
 /// number that their VOP3 form would have.
 pub(super) const fn vop3_opcode(row: &Row, arch: Arch) -> Option<u16> {
     let base = match row.format {
         Format::Vop1 => vop1_in_vop3(arch),
         Format::Vop2 => VOP2_IN_VOP3,
+        Format::Vintrp => vintrp_in_vop3(arch),
         _ => 0,
     };
     match row.code(arch) {
@@ -78,6 +87,9 @@ impl Table {
             mubuf: [NONE; 256],
             mtbuf: [NONE; 256],
             mimg: [NONE; 256],
+            vinterp: [NONE; 128],
+            ldsdir: [NONE; 4],
+            exp: [NONE; 1],
         }
     }
 
@@ -88,7 +100,9 @@ impl Table {
         while i < rows.len() {
             let row = &rows[i];
             let opcode = match row.format {
-                Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 => vop3_opcode(row, arch),
+                Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vintrp => {
+                    vop3_opcode(row, arch)
+                }
                 _ => match row.code(arch) {
                     Code::Own(code) => Some(code),
                     _ => None,
@@ -102,7 +116,9 @@ impl Table {
                     Format::Sopc => &mut table.sopc,
                     Format::Sopp => &mut table.sopp,
                     Format::Smem => &mut table.smem,
-                    Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 => &mut table.vop,
+                    Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vintrp => {
+                        &mut table.vop
+                    }
                     Format::Vop3p => &mut table.vop3p,
                     Format::Ds => &mut table.ds,
                     Format::Flat => &mut table.flat,
@@ -111,6 +127,9 @@ impl Table {
                     Format::Mubuf => &mut table.mubuf,
                     Format::Mtbuf => &mut table.mtbuf,
                     Format::Mimg => &mut table.mimg,
+                    Format::Vinterp => &mut table.vinterp,
+                    Format::Ldsdir => &mut table.ldsdir,
+                    Format::Exp => &mut table.exp,
                     Format::Vopd => panic!("VOPD has a list of its own"),
                 };
                 assert!(slots[opcode as usize] == NONE, "two rows claim one opcode");
@@ -133,7 +152,7 @@ pub(super) fn lookup(arch: Arch, format: Format, opcode: u32) -> Option<Op> {
         Format::Sopc => &table.sopc,
         Format::Sopp => &table.sopp,
         Format::Smem => &table.smem,
-        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 => &table.vop,
+        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vintrp => &table.vop,
         Format::Vop3p => &table.vop3p,
         Format::Ds => &table.ds,
         Format::Flat => &table.flat,
@@ -142,6 +161,9 @@ pub(super) fn lookup(arch: Arch, format: Format, opcode: u32) -> Option<Op> {
         Format::Mubuf => &table.mubuf,
         Format::Mtbuf => &table.mtbuf,
         Format::Mimg => &table.mimg,
+        Format::Vinterp => &table.vinterp,
+        Format::Ldsdir => &table.ldsdir,
+        Format::Exp => &table.exp,
         Format::Vopd => return None,
     };
     let index = *slots.get(opcode as usize)?;

@@ -10,8 +10,22 @@
 
 use core::sync::atomic::{
     AtomicU8, AtomicU16, AtomicU32, AtomicU64,
-    Ordering::{Relaxed, SeqCst},
+    Ordering::{self, Acquire, Relaxed, Release, SeqCst},
     fence,
+};
+
+/// Orders of single accesses: none, as hardware has it; fences make them. The thread sanitizer does not follow fences, so
+/// that under it (`--cfg rukh_sanitizer`) accesses carry the order themselves.
+const LOAD: Ordering = if cfg!(rukh_sanitizer) {
+    Acquire
+} else {
+    Relaxed
+};
+/// As [`LOAD`].
+const STORE: Ordering = if cfg!(rukh_sanitizer) {
+    Release
+} else {
+    Relaxed
 };
 
 /// How far a fence reaches. Hosts know one kind; the difference is kept for devices that will.
@@ -46,12 +60,12 @@ macro_rules! scalar {
             if host.addr() % align_of::<$ty>() == 0 {
                 // SAFETY: mapped as the caller promises, aligned as tested; concurrent
                 // accesses are what atomics are for.
-                return unsafe { <$atomic>::from_ptr(host.cast_mut().cast()) }.load(Relaxed);
+                return unsafe { <$atomic>::from_ptr(host.cast_mut().cast()) }.load(LOAD);
             }
             let mut bytes = [0u8; size_of::<$ty>()];
             for (i, byte) in bytes.iter_mut().enumerate() {
                 // SAFETY: one of the value's bytes.
-                *byte = unsafe { AtomicU8::from_ptr(host.cast_mut().add(i)) }.load(Relaxed);
+                *byte = unsafe { AtomicU8::from_ptr(host.cast_mut().add(i)) }.load(LOAD);
             }
             <$ty>::from_le_bytes(bytes)
         }
@@ -64,12 +78,12 @@ macro_rules! scalar {
         pub unsafe fn $store(host: *mut u8, value: $ty) {
             if host.addr() % align_of::<$ty>() == 0 {
                 // SAFETY: as for the load.
-                unsafe { <$atomic>::from_ptr(host.cast()) }.store(value, Relaxed);
+                unsafe { <$atomic>::from_ptr(host.cast()) }.store(value, STORE);
                 return;
             }
             for (i, byte) in value.to_le_bytes().into_iter().enumerate() {
                 // SAFETY: one of the value's bytes.
-                unsafe { AtomicU8::from_ptr(host.add(i)) }.store(byte, Relaxed);
+                unsafe { AtomicU8::from_ptr(host.add(i)) }.store(byte, STORE);
             }
         }
     };
@@ -86,7 +100,7 @@ scalar!(load_u64, store_u64, u64, AtomicU64);
 #[inline(always)]
 pub unsafe fn load_u8(host: *const u8) -> u8 {
     // SAFETY: mapped as the caller promises; concurrent accesses are what atomics are for.
-    unsafe { AtomicU8::from_ptr(host.cast_mut()) }.load(Relaxed)
+    unsafe { AtomicU8::from_ptr(host.cast_mut()) }.load(LOAD)
 }
 
 /// Stores a byte.
@@ -96,7 +110,7 @@ pub unsafe fn load_u8(host: *const u8) -> u8 {
 #[inline(always)]
 pub unsafe fn store_u8(host: *mut u8, value: u8) {
     // SAFETY: as for the load.
-    unsafe { AtomicU8::from_ptr(host) }.store(value, Relaxed);
+    unsafe { AtomicU8::from_ptr(host) }.store(value, STORE);
 }
 
 /// Loads four dwords, lowest address first; any alignment.

@@ -1,7 +1,7 @@
 //! What the scheduler asks of whatever executes waves.
 
 use crate::device::QueueCode;
-use crate::exec::{Barriers, Shared, TraceHook, valu::Level};
+use crate::exec::{Alignment, Barriers, Shared, TraceHook, valu::Level};
 use crate::grid::IdRow;
 use crate::isa::Arch;
 use crate::mem::{MemoryFault, MemoryView};
@@ -90,8 +90,8 @@ pub(crate) trait Executor: Send + 'static {
     /// A wavefront: its registers, reused from one wave to the next.
     type Wave: Send;
 
-    /// For a system of so many GPUs, with handlers of this level at most.
-    fn new(gpus: usize, level: Level) -> Self;
+    /// For a system of so many GPUs that take addresses like this, with handlers of this level at most.
+    fn new(gpus: usize, level: Level, alignment: Alignment) -> Self;
 
     /// Called before the first wave of a dispatch runs on this worker: code may have changed.
     fn begin(&mut self, gpu: usize, arch: Arch, view: &MemoryView);

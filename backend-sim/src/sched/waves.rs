@@ -3,8 +3,8 @@
 use super::executor::{Executor, RunContext, ShaderClock, Trouble, WaveExit, WaveStart};
 use crate::device::QueueCode;
 use crate::exec::{
-    Apertures, Clock, CodeCache, Context, Exit, Fault, FaultKind, Place, TraceEvent, Tracer, Wave,
-    WaveConfig, WaveIds, Worker, run, valu::Level,
+    Alignment, Apertures, Clock, CodeCache, Context, Exit, Fault, FaultKind, Place, TraceEvent,
+    Tracer, Wave, WaveConfig, WaveIds, Worker, run, valu::Level,
 };
 use crate::isa::Arch;
 use crate::mem::MemoryView;
@@ -30,15 +30,16 @@ struct PerGpu {
 /// Executes waves by the interpreter.
 pub(crate) struct Interpreter {
     level: Level,
+    alignment: Alignment,
     gpus: Vec<Option<Box<PerGpu>>>,
 }
 
 impl Interpreter {
     fn gpu(&mut self, gpu: usize, arch: Arch) -> &mut PerGpu {
-        let level = self.level;
+        let (level, alignment) = (self.level, self.alignment);
         self.gpus[gpu].get_or_insert_with(|| {
             Box::new(PerGpu {
-                code: CodeCache::new(arch, level),
+                code: CodeCache::new(arch, level).aligned(alignment),
                 worker: Worker::new(),
             })
         })
@@ -48,9 +49,10 @@ impl Interpreter {
 impl Executor for Interpreter {
     type Wave = Wave;
 
-    fn new(gpus: usize, level: Level) -> Self {
+    fn new(gpus: usize, level: Level, alignment: Alignment) -> Self {
         Self {
             level,
+            alignment,
             gpus: (0..gpus).map(|_| None).collect(),
         }
     }

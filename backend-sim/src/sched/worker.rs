@@ -83,7 +83,7 @@ impl<E: Executor> Worker<E> {
     pub(crate) fn new(system: Arc<System>, number: usize, seed: Option<u64>) -> Self {
         Self {
             number,
-            executor: E::new(system.gpus.len(), system.level),
+            executor: E::new(system.gpus.len(), system.level, system.alignment),
             system,
             resident: Vec::new(),
             spare: Vec::new(),

@@ -1,7 +1,9 @@
 //! Accesses at any address: the driver has compute waves access memory and LDS unaligned (SH_MEM_CONFIG), atomics not.
+//! In the other modes, what is not aligned faults or loses its low bits.
 
 use super::bed::{Bed, Random};
-use rukh_backend_sim::exec::FaultKind;
+use rukh_backend_sim::exec::valu::Level;
+use rukh_backend_sim::exec::{Alignment, CodeCache, Exit, FaultKind};
 use rukh_backend_sim::isa::Arch;
 
 const TARGETS: [Arch; 6] = [
@@ -182,5 +184,134 @@ fn atomics_on_memory_insist_on_their_alignment() {
             matches!(fault.kind, FaultKind::Misaligned { align: 4, .. }),
             "{arch}: {fault}"
         );
+    }
+}
+
+/// A load and a store of each kind of memory: the instruction with `{}` for the data, and where its offset counts from.
+fn accesses(arch: Arch, (old, new): (&str, &str)) -> Vec<(String, String, &'static str)> {
+    let of = |what: &str, segment: &str| name(arch, (old, new), what, segment);
+    let lds = |what: &str, other: &str| {
+        let size = if what == "load" {
+            new.to_string()
+        } else {
+            new.replace('u', "b")
+        };
+        match arch < Arch::Gfx1100 {
+            true => format!("ds_{other}_{size}"),
+            false => format!("ds_{what}_{size}"),
+        }
+    };
+    vec![
+        (
+            format!("{} {{}}, v[0:1], off", of("load", "global")),
+            format!("{} v[0:1], {{}}, off", of("store", "global")),
+            "global",
+        ),
+        (
+            format!("{} {{}}, v[0:1]", of("load", "flat")),
+            format!("{} v[0:1], {{}}", of("store", "flat")),
+            "flat",
+        ),
+        (
+            format!("{} {{}}, v2", lds("load", "read")),
+            format!("{} v2, {{}}", lds("store", "write")),
+            "lds",
+        ),
+        (
+            format!("{} {{}}, v2, off", of("load", "scratch")),
+            format!("{} v2, {{}}, off", of("store", "scratch")),
+            "scratch",
+        ),
+    ]
+}
+
+/// What an access of so many bytes is aligned to in a mode, and whether it must be.
+fn rule(mode: Alignment, bytes: u64) -> (u64, bool) {
+    match mode {
+        Alignment::Dword => (bytes.min(4), false),
+        Alignment::DwordStrict => (bytes.min(4), true),
+        Alignment::Strict => (bytes.next_power_of_two(), true),
+        Alignment::Unaligned => (1, false),
+    }
+}
+
+#[test]
+fn each_mode_faults_or_ignores_low_bits_where_it_says_so() {
+    for arch in TARGETS {
+        for mode in Alignment::ALL {
+            let mut bed = Bed::of(arch);
+            bed.code = CodeCache::new(arch, Level::detect()).aligned(mode);
+            let at = bed.allocate(2);
+            bed.wave.set_flat_scratch(at);
+            bed.wave.set_exec(1);
+            for (old, new, bytes, count) in SIZES {
+                let (unit, strict) = rule(mode, bytes);
+                for (load, store, segment) in accesses(arch, (old, new)) {
+                    let data = registers(4, count);
+                    let [load, store] = [load, store].map(|source| source.replace("{}", &data));
+                    let programs = [&load, &store]
+                        .map(|source| bed.load(&format!("s_mov_b32 m0, -1\n{source}")));
+                    let go = |bed: &mut Bed, program: usize| {
+                        bed.wave.set_pc(programs[program]);
+                        let exit = bed.resume();
+                        bed.wave.restart();
+                        exit
+                    };
+                    for offset in 256..256 + 17 {
+                        bed.set(0, |_| (at + offset) as u32);
+                        bed.set(1, |_| ((at + offset) >> 32) as u32);
+                        bed.set(2, |_| offset as u32);
+                        if strict && offset % unit != 0 {
+                            for (program, source) in [&load, &store].into_iter().enumerate() {
+                                let Exit::Fault(fault) = go(&mut bed, program) else {
+                                    panic!("{arch} {mode:?} {source} at {offset}: no fault");
+                                };
+                                let needs = match fault.kind {
+                                    FaultKind::Misaligned { align, .. } => u64::from(align),
+                                    _ => 0,
+                                };
+                                assert_eq!(needs, unit, "{arch} {mode:?} {source}: {fault}");
+                            }
+                            continue;
+                        }
+                        // What a byte of the memory is, by its offset from the lane's view.
+                        let placed = offset - offset % unit;
+                        for register in 4..8 {
+                            bed.set(register, |_| {
+                                0x0101_0101 * u32::from(register) | 0x8040_2010
+                            });
+                        }
+                        let exit = go(&mut bed, 1);
+                        assert!(matches!(exit, Exit::Ended), "{arch} {store}: {exit:?}");
+                        let lanes = if arch < Arch::Gfx1030 { 64 } else { 32 };
+                        for byte in 0..bytes {
+                            let word = (0x0101_0101 * (4 + byte as u32 / 4)) | 0x8040_2010;
+                            let expected = word.to_le_bytes()[byte as usize % 4];
+                            let place = placed + byte;
+                            let got = match segment {
+                                "lds" => bed.lds[place as usize],
+                                "scratch" => bed.read(at + place / 4 * 4 * lanes + place % 4, 1)[0],
+                                _ => bed.read(at + place, 1)[0],
+                            };
+                            assert_eq!(got, expected, "{arch} {mode:?} {store} at {offset}");
+                        }
+                        for register in 4..8 {
+                            bed.set(register, |_| 0);
+                        }
+                        let exit = go(&mut bed, 0);
+                        assert!(matches!(exit, Exit::Ended), "{arch} {load}: {exit:?}");
+                        for (register, byte) in (4..4 + count).zip((0..bytes).step_by(4)) {
+                            let word = (0x0101_0101 * (4 + byte as u32 / 4)) | 0x8040_2010;
+                            let all = if bytes < 4 { word & 0xffff } else { word };
+                            assert_eq!(
+                                bed.get(register, 0),
+                                all,
+                                "{arch} {mode:?} {load} at {offset}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
     }
 }

@@ -265,3 +265,36 @@ fn double_precision_atomics_of_global_memory() {
         assert_eq!(f64::from_bits(returned), old, "{name}");
     }
 }
+
+#[test]
+fn sums_in_memory_flush_subnormal_numbers_on_the_processors_whose_memory_does() {
+    // LLVM adds by compare-and-swap on gfx908 and gfx90a where subnormal numbers count, and by the instruction on others.
+    for arch in [
+        Arch::Gfx908,
+        Arch::Gfx90a,
+        Arch::Gfx942,
+        Arch::Gfx1100,
+        Arch::Gfx1201,
+    ] {
+        let flushes = matches!(arch, Arch::Gfx908 | Arch::Gfx90a);
+        // Old value, addend, sum in full, sum with zeros for what is subnormal.
+        for (old, add, full, flushed) in [
+            (0x0000_0001u32, 0x0000_0001u32, 0x0000_0002u32, 0u32),
+            (0x8000_0001, 0x8000_0003, 0x8000_0004, 0x8000_0000),
+            (0x0080_0000, 0x8000_0001, 0x007f_ffff, 0x0080_0000),
+            (0x0080_0001, 0x8080_0000, 0x0000_0001, 0),
+            (0x3f80_0000, 0x3f80_0000, 0x4000_0000, 0x4000_0000),
+        ] {
+            let mut bed = Bed::of(arch);
+            let at = bed.allocate(1);
+            bed.write(at, &old.to_le_bytes());
+            bed.wave.set_exec(1);
+            bed.set(0, |_| at as u32);
+            bed.set(1, |_| (at >> 32) as u32);
+            bed.set(2, |_| add);
+            bed.run("global_atomic_add_f32 v[0:1], v2, off");
+            let expected = if flushes { flushed } else { full };
+            assert_eq!(bed.word(at), expected, "{arch}: {old:#x} + {add:#x}");
+        }
+    }
+}

@@ -160,3 +160,39 @@ fn what_does_nothing_does_nothing_in_every_form() {
     );
     assert_eq!(bed.word(at), 0);
 }
+
+#[test]
+fn signs_of_packed_sources_of_dot_products_change_both_numbers() {
+    // LLVM folds the negation of a whole vector, and for halves its absolute value, into the modifier.
+    for arch in [Arch::Gfx1100, Arch::Gfx1201] {
+        for kind in ["f16", "bf16"] {
+            let mut bed = Bed::of(arch);
+            let mut random = Random(9);
+            for register in 0..3 {
+                // Finite halves and bfloat16s of both signs.
+                let row: Vec<u32> = (0..32)
+                    .map(|_| random.next() & 0xbfff_bfff | 0x0400_0400)
+                    .collect();
+                bed.set(register, |lane| row[lane]);
+            }
+            bed.run(&format!(
+                "v_dot2_{kind}_{kind} v4, -v0, |v1|, v2
+                 v_dot2_{kind}_{kind} v5, -|v0|, v1, -v2
+                 v_xor_b32 v6, 0x80008000, v0
+                 v_and_b32 v7, 0x7fff7fff, v1
+                 v_dot2_{kind}_{kind} v8, v6, v7, v2
+                 v_or_b32 v6, 0x80008000, v0
+                 v_xor_b32 v7, 0x8000, v2
+                 v_dot2_{kind}_{kind} v9, v6, v1, v7
+                 v_dot2_{kind}_{kind} v10, v0, v1, v2"
+            ));
+            let mut differ = 0;
+            for lane in 0..32 {
+                assert_eq!(bed.get(4, lane), bed.get(8, lane), "{arch} {kind} {lane}");
+                assert_eq!(bed.get(5, lane), bed.get(9, lane), "{arch} {kind} {lane}");
+                differ += u32::from(bed.get(4, lane) != bed.get(10, lane));
+            }
+            assert!(differ > 10, "{arch} {kind}");
+        }
+    }
+}

@@ -14,10 +14,11 @@ use core::sync::atomic::Ordering;
 use rukh_core::mem::Address;
 use rukh_core::runtime::AllocError;
 use rukh_core::signal::{Condition, MemoryOrder, SignalHandle};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-/// `HSA_AMD_SDMA_ENGINE_0`.
-const FIRST_ENGINE: u32 = 1;
+/// `HSA_AMD_SDMA_ENGINE_0` and `_1`: what copies to device memory, and what copies from it.
+const INWARD_ENGINE: u32 = 1;
+const OUTWARD_ENGINE: u32 = 2;
 
 /// Rows of bytes to copy: one for a plain copy.
 #[derive(Clone, Copy, Debug)]
@@ -127,15 +128,23 @@ fn submit(
     Ok(agent.is_some())
 }
 
+/// Says that a copy will never be done, as the specification of the asynchronous copies says of errors.
+fn fail(state: &State, done: SignalHandle) {
+    // A signal that is gone has nobody waiting for it.
+    if let Ok(signal) = state.runtime.signal(done) {
+        signal.store(-1, MemoryOrder::Release);
+    }
+}
+
 /// Copies, stamps the times if they are wanted, and decrements the completion signal. A copy that
-/// fails sets it to -1, as the specification of the asynchronous copies says of errors.
+/// fails sets it to -1.
 fn complete(state: &State, transfer: &Transfer, done: SignalHandle) -> Result {
     match submit(state, transfer, done) {
         Ok(true) => return Ok(()),
         Ok(false) => {}
         Err(status) => {
             diag::say(format_args!("an asynchronous copy failed: {status:?}"));
-            state.runtime.signal(done)?.store(-1, MemoryOrder::Release);
+            fail(state, done);
             return Err(status);
         }
     }
@@ -156,8 +165,37 @@ fn complete(state: &State, transfer: &Transfer, done: SignalHandle) -> Result {
         }
         Err(error) => {
             diag::say(format_args!("an asynchronous copy failed: {error}"));
-            signal.store(-1, MemoryOrder::Release);
+            fail(state, done);
             Err(error.into())
+        }
+    }
+}
+
+/// A copy that has not begun. One that never will, since a signal was destroyed that it waits for, fails.
+struct Waiting {
+    state: Weak<State>,
+    /// What it waits for; None once it goes on.
+    signals: Option<Vec<SignalHandle>>,
+    transfer: Transfer,
+    done: SignalHandle,
+}
+
+impl Waiting {
+    fn go_on(mut self) {
+        if let (Some(state), Some(signals)) = (self.state.upgrade(), self.signals.take())
+            && let Err(status) = after(&state, signals, self.transfer, self.done)
+        {
+            diag::say(format_args!("an asynchronous copy failed: {status:?}"));
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if self.signals.is_some()
+            && let Some(state) = self.state.upgrade()
+        {
+            fail(&state, self.done);
         }
     }
 }
@@ -170,17 +208,23 @@ fn after(
     done: SignalHandle,
 ) -> Result {
     while let Some(&next) = waiting.last() {
-        if state.runtime.signal(next)?.load(MemoryOrder::Acquire) == 0 {
+        let signal = state
+            .runtime
+            .signal(next)
+            .inspect_err(|_| fail(state, done))?;
+        if signal.load(MemoryOrder::Acquire) == 0 {
             waiting.pop();
             continue;
         }
-        let weak = Arc::downgrade(state);
-        let mut rest = Some(waiting);
+        let mut rest = Some(Waiting {
+            state: Arc::downgrade(state),
+            signals: Some(waiting),
+            transfer,
+            done,
+        });
         let again = Box::new(move |_| {
-            if let (Some(state), Some(rest)) = (weak.upgrade(), rest.take())
-                && let Err(status) = after(&state, rest, transfer, done)
-            {
-                diag::say(format_args!("an asynchronous copy failed: {status:?}"));
+            if let Some(rest) = rest.take() {
+                rest.go_on();
             }
             false
         });
@@ -262,19 +306,23 @@ entry! {
         after(&state, waiting, transfer, done)
     }
 
-    /// `hsa_amd_memory_copy_engine_status`: which engines are free for a copy. The first stands for those of an agent,
-    /// since the backend chooses among them; where the host copies there is none.
+    /// `hsa_amd_memory_copy_engine_status`: whether what would do such a copy is free. Where the host copies there is none.
     fn hsa_amd_memory_copy_engine_status(state; dst_agent: Agent, src_agent: Agent,
         engine_ids_mask: Out<u32>) {
-        let agents = [state.agent(dst_agent)?.id, state.agent(src_agent)?.id];
+        let (to, from) = (state.agent(dst_agent)?.id, state.agent(src_agent)?.id);
         let place = engine_ids_mask.required()?;
-        let mut engines = agents.iter().filter_map(|&agent| state.backend().dma_engine(agent));
-        if engines.any(|engine| engine.idle) {
-            place.put(FIRST_ENGINE);
-            return Ok(());
+        let engine = |agent| state.backend().dma_engine(agent);
+        // As copies choose: the engines of where they go, if it has any.
+        let free = match (engine(to), engine(from)) {
+            (Some(engines), _) if engines.inward_idle => INWARD_ENGINE,
+            (None, Some(engines)) if engines.outward_idle => OUTWARD_ENGINE,
+            _ => 0,
+        };
+        place.put(free);
+        if free == 0 {
+            return Err(Status::OUT_OF_RESOURCES);
         }
-        place.put(0);
-        Err(Status::OUT_OF_RESOURCES)
+        Ok(())
     }
 
     /// `hsa_amd_memory_get_preferred_copy_engine`: no engine is better than another.

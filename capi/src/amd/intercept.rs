@@ -1,9 +1,11 @@
 //! Intercept queues: a tool sees every packet before the device does, and decides what the device gets. In the API
 //! table alone, not exported.
 //!
-//! The client's queue is memory; its doorbell is a signal whose store hands what was published to the tool's
-//! handlers, the last registered first, on the storing thread. Each handler passes packets on by a function that
-//! it is given, and the last one's reach the device's queue.
+//! The client's queue is memory; its doorbell is a signal whose store by the host hands what was published to the tool's
+//! handlers, packet by packet, the last registered first, on the storing thread. Each handler passes packets on by a
+//! function that it is given, and the last one's reach the device's queue. A handler may make more of them than the
+//! device's queue has room for: the rest is kept, and a barrier packet behind those that fit tells when to go on, on the
+//! runtime's thread. So ringing never waits for the device.
 
 use crate::abi::{Agent, QueueErrorCallback, Signal, Status};
 use crate::arg::Out;
@@ -17,11 +19,12 @@ use core::cell::RefCell;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use rukh_core::backend::Timeout;
-use rukh_core::runtime::Queue;
-use rukh_core::signal::{SignalFlags, SignalHandle};
-use rukh_core::wire::aql::{Header, PACKET_SIZE, PacketType};
+use rukh_core::runtime::{Queue, Signal as CoreSignal};
+use rukh_core::signal::{Condition, MemoryOrder, SignalFlags, SignalHandle};
+use rukh_core::wire::aql::{BarrierPacket, Header, PACKET_SIZE, PacketType};
 use rukh_core::wire::queue::HsaQueue;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// `hsa_amd_queue_intercept_packet_writer`
 pub type Writer = unsafe extern "C" fn(packets: *const c_void, count: u64);
@@ -48,6 +51,12 @@ pub struct InterceptQueue {
     handlers: Mutex<Vec<(Handler, ClientPointer)>>,
     /// Index of the first packet that no handler has seen; held while handlers run.
     next: Mutex<u64>,
+    /// Packets that go to the device next: what a rewrite has made and the ring had no slot for.
+    overflow: Mutex<VecDeque<Packet>>,
+    /// Becomes 0 when the device has come to the barrier packet that was put behind what fitted.
+    retry: CoreSignal<SystemBackend>,
+    /// That packet is in the ring.
+    waiting: AtomicBool,
     /// A thread is handing packets on.
     busy: AtomicBool,
     /// The doorbell rang meanwhile.
@@ -98,15 +107,14 @@ impl InterceptQueue {
 
     fn hand_over(self: &Arc<Self>) {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            let packets = self.proxy.take(*next);
-            if packets.is_empty() {
+        // What is made of one packet has room before the next one is looked at, and none is once the queue has stopped.
+        while self.drain() && self.device.status().is_none() {
+            let Some(packet) = self.proxy.take(*next) else {
                 return;
-            }
-            let index = *next;
-            *next += packets.len() as u64;
+            };
             let handlers = self.handlers.lock().map_or(0, |handlers| handlers.len());
-            self.pass(handlers, index, &packets);
+            self.pass(handlers, *next, &[packet]);
+            *next += 1;
             self.proxy.consumed(*next);
         }
     }
@@ -138,19 +146,86 @@ impl InterceptQueue {
         CURSORS.with(|cursors| cursors.borrow_mut().pop());
     }
 
-    fn submit(&self, packets: &[Packet]) {
-        for packet in packets {
-            let header = Header(u16::from_le_bytes([packet[0], packet[1]]));
-            if header.packet_type() == PacketType::VendorSpecific && packet[2] == MARKER {
-                self.mark(packet);
+    fn submit(self: &Arc<Self>, packets: &[Packet]) {
+        self.overflow().extend(packets);
+        self.drain();
+    }
+
+    fn overflow(&self) -> MutexGuard<'_, VecDeque<Packet>> {
+        self.overflow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the device what it has room for; gives whether that was all.
+    fn drain(self: &Arc<Self>) -> bool {
+        loop {
+            let first = self.overflow().front().copied();
+            let Some(packet) = first else {
+                return true;
+            };
+            if is_marker(&packet) {
+                self.overflow().pop_front();
+                self.mark(&packet);
                 continue;
             }
+            let (write, read) = (
+                self.device.write_index(MemoryOrder::Relaxed),
+                self.device.read_index(MemoryOrder::Acquire),
+            );
+            let free = u64::from(self.device.size()).saturating_sub(write.wrapping_sub(read));
+            // A slot is left for the barrier packet until it is in the ring.
+            let waiting = self.waiting.load(Ordering::SeqCst);
+            if free <= u64::from(!waiting) && (waiting || self.come_back()) {
+                return false;
+            }
             match self.device.claim(Timeout::Never) {
-                Ok(claim) => claim.publish_packet(packet),
-                // The queue's error callback tells.
-                Err(_) => return,
+                Ok(claim) => claim.publish_packet(&packet),
+                // It has stopped: its error callback tells.
+                Err(_) => {
+                    self.overflow().clear();
+                    return true;
+                }
+            }
+            self.overflow().pop_front();
+        }
+    }
+
+    /// Has the runtime's thread go on when the device has come to the end of its ring. False if there is no such thread.
+    fn come_back(self: &Arc<Self>) -> bool {
+        self.retry.store(1, MemoryOrder::Relaxed);
+        self.waiting.store(true, Ordering::SeqCst);
+        let queue = Arc::downgrade(self);
+        let told = self.device.runtime().on_signal(
+            self.retry.handle(),
+            Condition::Lt,
+            1,
+            Box::new(move |_| {
+                if let Some(queue) = queue.upgrade() {
+                    queue.waiting.store(false, Ordering::SeqCst);
+                    queue.rung();
+                }
+                false
+            }),
+        );
+        let Ok(handler) = told else {
+            self.waiting.store(false, Ordering::SeqCst);
+            return false;
+        };
+        match self.device.claim(Timeout::Never) {
+            Ok(mut claim) => {
+                let barrier = BarrierPacket {
+                    completion_signal: self.retry.handle().0,
+                    ..BarrierPacket::default()
+                };
+                claim.write(&barrier);
+                claim.publish(Header::new(PacketType::BarrierAnd), 0);
+            }
+            Err(_) => {
+                self.overflow().clear();
+                self.device.runtime().remove_handler(handler);
+                self.waiting.store(false, Ordering::SeqCst);
             }
         }
+        true
     }
 
     /// Calls the tool that a marker names, with the index of the packet that comes next.
@@ -162,13 +237,16 @@ impl InterceptQueue {
         let callback = unsafe { core::mem::transmute::<usize, MarkerHandler>(address) };
         if let Some(callback) = callback {
             let queue = core::ptr::with_exposed_provenance_mut(self.device.address() as usize);
-            let index = self
-                .device
-                .write_index(rukh_core::signal::MemoryOrder::Relaxed);
+            let index = self.device.write_index(MemoryOrder::Relaxed);
             // SAFETY: as above; the packet outlives the call.
             unsafe { callback(packet, queue, index) };
         }
     }
+}
+
+fn is_marker(packet: &Packet) -> bool {
+    let header = Header(u16::from_le_bytes([packet[0], packet[1]]));
+    header.packet_type() == PacketType::VendorSpecific && packet[2] == MARKER
 }
 
 impl Drop for InterceptQueue {
@@ -227,18 +305,23 @@ fn create(
     callback: (QueueErrorCallback, *mut c_void),
     segments: (u32, u32),
 ) -> Result<*mut HsaQueue> {
-    let (device, _) = create_device_queue(state, agent, size, kind, callback, segments)?;
+    let (device, shown) = create_device_queue(state, agent, size, kind, callback, segments)?;
     let doorbell = state
         .runtime
         .create_signal_handle(-1, SignalFlags::empty())?;
     let proxy = ProxyQueue::new(state, &device, doorbell)?;
     let address = proxy.address();
+    shown.set(address);
+    let retry = state.runtime.create_signal(0)?;
     QUEUES.fetch_add(1, Ordering::Relaxed);
     let queue = InterceptQueue {
         device,
         proxy,
         handlers: Mutex::new(Vec::new()),
         next: Mutex::new(0),
+        overflow: Mutex::default(),
+        retry,
+        waiting: AtomicBool::new(false),
         busy: AtomicBool::new(false),
         again: AtomicBool::new(false),
         doorbell,

@@ -2,6 +2,8 @@
 
 use crate::abi::{Agent, QueueInfo, QueuePriority, Status};
 use crate::arg::{In, Out, Value};
+use crate::cu_mask;
+use crate::devices::is_paired;
 use crate::entry::entry;
 use crate::queue_index::QueuePtr;
 use rukh_core::backend::{AgentKind, QueuePriority as CorePriority};
@@ -18,7 +20,8 @@ entry! {
         Ok(queue.device()?.set_priority(priority)?)
     }
 
-    /// `hsa_amd_queue_cu_set_mask`: restricts a queue to compute units; bit `n` is unit `n`.
+    /// `hsa_amd_queue_cu_set_mask`: restricts a queue to compute units; bit `n` is unit `n`. No bits at all give the
+    /// queue all units that the environment leaves. From GFX10 on units come in pairs, and so do the bits.
     fn hsa_amd_queue_cu_set_mask(state; queue: QueuePtr, num_cu_mask_count: u32, cu_mask: In<u32>) {
         let queue = state.queues.find(queue)?;
         if !num_cu_mask_count.is_multiple_of(32) {
@@ -26,8 +29,12 @@ entry! {
         }
         let wanted = cu_mask.list(num_cu_mask_count as usize / 32)?;
         let device = queue.device()?;
-        let agent = device.agent();
-        let (mask, reduced) = state.devices.clip(agent.0, &wanted);
+        let agent = state.agents().get(device.agent().0 as usize).ok_or(Status::INVALID_QUEUE)?;
+        let units = agent.gpu().map_or(0, |gpu| gpu.compute_units);
+        let (mask, reduced) = cu_mask::applied(&wanted, state.devices.mask(agent.id.0), units);
+        if is_paired(agent) && cu_mask::check_pairs(&mask).is_err() {
+            return Err(Status::INVALID_ARGUMENT);
+        }
         device.set_cu_mask(&mask)?;
         match reduced {
             true => Err(Status::CU_MASK_REDUCED),

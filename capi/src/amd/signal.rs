@@ -48,15 +48,7 @@ entry! {
         let handler = handler.ok_or(Status::INVALID_ARGUMENT)?;
         let arg = ClientPointer(arg);
         let condition = condition(cond)?;
-        if signal.handle == 0 {
-            // A handler without a signal is a function to call once.
-            state.runtime.call_soon(Box::new(move || {
-                // SAFETY: a function of this type, by the contract of this export.
-                unsafe { handler(0, arg.get()) };
-            }))?;
-            return Ok(());
-        }
-        find(&state, signal)?;
+        find(&state, signal).map_err(|_| Status::INVALID_SIGNAL)?;
         state.runtime.on_signal(
             signal.core(),
             condition,

@@ -35,7 +35,9 @@ mod virtual_memory;
 mod wrap;
 
 pub use clock::{Clock, ClockCounters};
-pub use dma::{Dma, DmaCompletion, DmaEngine, DmaError, DmaRequest, DmaWork};
+pub use dma::{
+    Dma, DmaCompletion, DmaEngine, DmaError, DmaProgress, DmaRequest, DmaTicket, DmaWork,
+};
 pub use events::{
     EventError, EventId, EventKind, EventOutcome, EventReport, Events, HardwareEvent,
     MemoryFaultInfo, Timeout, WaitMode,

@@ -5,9 +5,10 @@
 
 use super::{
     AgentId, AgentInfo, Allocation, BankId, CacheInfo, Clock, ClockCounters, Debug, Dma, DmaEngine,
-    DmaError, DmaRequest, EventError, EventId, EventKind, EventOutcome, EventReport, Events,
-    HardwareQueue, ImportedMemory, Ipc, LinkInfo, MappedMemory, Memory, MemoryAccess, MemoryBank,
-    MemoryError, MemoryFlags, MemoryHandle, MemoryRequest, Park, Profiling, QueueCreateError,
+    DmaError, DmaProgress, DmaRequest, DmaTicket, EventError, EventId, EventKind, EventOutcome,
+    EventReport, Events, HardwareQueue, ImportedMemory, Ipc, LinkInfo, MappedMemory, Memory,
+    MemoryAccess, MemoryBank, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest, Park,
+    Profiling, QueueCreateError,
     QueueHandle, QueueRequest, QueueUpdate, Queues, SkippedAgent, Svm, SvmAttribute, SvmError,
     Timeout, Topology, TopologyError, VirtualMemory, WaitMode,
 };
@@ -76,7 +77,7 @@ pub enum Call<'a> {
         from: u64,
         bytes: u64,
     },
-    /// [`Dma::submit`].
+    /// [`Dma::submit`]; gives the ticket.
     Submit(&'a DmaRequest<'a>),
     /// [`Ipc::export_dmabuf`]; gives the descriptor.
     ExportDmabuf(MemoryHandle),
@@ -495,10 +496,18 @@ impl<B: Dma, H: Hook> Dma for Wrap<B, H> {
         self.call(&call, no_engine, pass, nothing)
     }
 
-    unsafe fn submit(&self, request: &DmaRequest<'_>) -> Result<(), DmaError> {
+    unsafe fn submit(&self, request: &DmaRequest<'_>) -> Result<DmaTicket, DmaError> {
         // SAFETY: the caller's promise is the same.
         let pass = || unsafe { self.inner.submit(request) };
-        self.call(&Call::Submit(request), no_engine, pass, nothing)
+        self.call(&Call::Submit(request), no_engine, pass, |ticket| ticket.0)
+    }
+
+    fn dma_progress(&self, agent: AgentId, ticket: DmaTicket) -> DmaProgress {
+        self.inner.dma_progress(agent, ticket)
+    }
+
+    fn abandon_dma(&self, agent: AgentId) {
+        self.inner.abandon_dma(agent);
     }
 }
 

@@ -10,6 +10,9 @@ use crate::loader::{LoaderMemory, SegmentError, SegmentMemory};
 use crate::mem::{Address, AllocFlags, Block};
 use alloc::sync::Arc;
 
+const IO_ERROR: i32 = 5;
+const TIMED_OUT: i32 = 110;
+
 /// Executable memory of a runtime's agents: device memory where there is some, written through the
 /// host's mapping, or by a copy engine where the host has none.
 pub struct CodeMemory<B: Backend + ?Sized> {
@@ -68,9 +71,13 @@ impl<B: Backend + ?Sized> CodeMemory<B> {
                 DmaError::Alignment { what, address } => {
                     QueueCreateError::BadAddress { what, address }
                 }
-                DmaError::Stuck { .. } => QueueCreateError::Os {
+                DmaError::Stuck { .. } | DmaError::Full { .. } => QueueCreateError::Os {
                     call: "copying code by a DMA engine",
-                    errno: 110,
+                    errno: TIMED_OUT,
+                },
+                DmaError::Lost { .. } => QueueCreateError::Os {
+                    call: "copying code by a DMA engine",
+                    errno: IO_ERROR,
                 },
             })
         })

@@ -5,6 +5,7 @@
 
 use super::Runtime;
 use super::error::AllocError;
+use super::reactor::copies::Flight;
 use super::signals::SignalRef;
 use crate::backend::{
     AgentId, Backend, DmaCompletion, DmaError, DmaRequest, DmaWork, MemoryAccess,
@@ -98,8 +99,10 @@ impl<B: Backend + ?Sized> Runtime<B> {
                 // SAFETY: by the caller's promise.
                 match unsafe { self.copy_by_engine((to, target), (from, source), size) } {
                     Ok(()) => return Ok(()),
-                    // It may still be writing.
-                    Err(error @ AllocError::Engine(DmaError::Stuck { .. })) => return Err(error),
+                    // It may still be writing, or has met what the host would not survive.
+                    Err(AllocError::Engine(error)) if !error.is_refusal() => {
+                        return Err(AllocError::Engine(error));
+                    }
                     Err(_) => {}
                 }
             }
@@ -177,7 +180,8 @@ impl<B: Backend + ?Sized> Runtime<B> {
     /// Both ranges are valid memory until the signal is counted down, and nothing else writes them meanwhile.
     ///
     /// # Errors
-    /// As for [`Runtime::copy`]; the signal is not counted down then.
+    /// As for [`Runtime::copy`]; the signal is not counted down then. If the engine stops before the bytes are there, the
+    /// signal is set to -1 by whoever serves the runtime, as each waiter does.
     pub unsafe fn copy_async(
         &self,
         to: Address,
@@ -237,11 +241,13 @@ impl<B: Backend + ?Sized> Runtime<B> {
         };
         // SAFETY: both ranges are mapped to the agent, signals to all agents; the rest is the caller's promise.
         match unsafe { self.backend().submit(&request) } {
-            Ok(()) => Ok(Some(agent)),
-            // Nothing has been done: whoever asks copies in another way.
-            Err(DmaError::NotSupported(_) | DmaError::Queue(_) | DmaError::Alignment { .. }) => {
-                Ok(None)
+            Ok(ticket) => {
+                self.reactor()
+                    .look_after(Flight::new(agent, ticket, done.slot()));
+                Ok(Some(agent))
             }
+            // Nothing has been done: whoever asks copies in another way.
+            Err(error) if error.is_refusal() => Ok(None),
             Err(error) => Err(AllocError::Engine(error)),
         }
     }

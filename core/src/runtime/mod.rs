@@ -181,6 +181,8 @@ impl<B: Backend + ?Sized> Drop for Runtime<B> {
             // Dropped by a callback on that very thread, it ends by itself when the callback returns.
             thread.join();
         }
+        // Engines count signals down, whose memory goes with the reactor.
+        self.reactor.finish_copies();
         // What clients did not free goes now: queues and signals hold the runtime, so no device
         // that this runtime started uses it any more.
         let leftover: Vec<_> = self.memory.get_mut().drain().collect();

@@ -107,6 +107,10 @@ impl<'r, B: Backend + ?Sized> SignalRef<'r, B> {
         self.slot.handle()
     }
 
+    pub(crate) const fn slot(self) -> &'r SignalSlot {
+        self.slot
+    }
+
     /// The structure that devices see.
     pub fn amd_signal(self) -> &'r AmdSignal {
         &self.slot.signal

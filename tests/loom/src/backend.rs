@@ -13,16 +13,30 @@ pub use clock::{Clock, ClockCounters};
 pub use events::*;
 pub use lock::{Lock, LockGuard};
 pub use park::{Park, SpinPark};
-pub use queues::QueueHandle;
+pub use queues::{QueueHandle, QueuePriority, QueueUpdate};
 pub use topology::AgentId;
 
 mod queues {
-    pub use rukh_core::backend::QueueHandle;
+    pub use rukh_core::backend::{QueueHandle, QueuePriority, QueueUpdate};
 }
 mod topology {
     pub use rukh_core::backend::AgentId;
 }
 
-/// The parts of the seam that waiting needs.
-pub trait Backend: Events + Clock + Send + Sync {}
-impl<T: Events + Clock + Send + Sync> Backend for T {}
+/// What core asks of hardware queues when it serves one.
+pub trait Queues {
+    /// Stops it or has it go on.
+    #[allow(clippy::missing_errors_doc, clippy::result_unit_err)]
+    fn update_queue(&self, queue: QueueHandle, update: &QueueUpdate) -> Result<(), ()>;
+
+    /// Ends it.
+    #[allow(clippy::missing_errors_doc, clippy::result_unit_err)]
+    fn destroy_queue(&self, queue: QueueHandle) -> Result<(), ()>;
+
+    /// Whether it has not been destroyed yet: for the models.
+    fn queue_is_there(&self, queue: QueueHandle) -> bool;
+}
+
+/// The parts of the seam that waiting, calling back and serving queues need.
+pub trait Backend: Events + Clock + Queues + Send + Sync {}
+impl<T: Events + Clock + Queues + Send + Sync> Backend for T {}

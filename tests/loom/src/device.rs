@@ -1,10 +1,10 @@
-//! A backend of a few events, and threads that sleep until they are woken and no longer.
+//! A backend of a few events and one queue, and threads that sleep until they are woken and no longer.
 
 use crate::backend::{
     AgentId, Clock, ClockCounters, EventError, EventId, EventKind, EventOutcome, EventReport,
-    Events, Park, Timeout, WaitMode,
+    Events, Park, QueueHandle, QueueUpdate, Queues, Timeout, WaitMode,
 };
-use crate::sync::{AtomicU32, Ordering, ended};
+use crate::sync::{AtomicU32, Ordering, barrier_of_all_threads, ended, fence};
 use loom::sync::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -17,14 +17,31 @@ struct Sleeper {
     woken: Arc<AtomicBool>,
 }
 
+/// What stands between a store to a signal and the look at its waiters, and on the waiters' side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Barrier {
+    /// A fence on both sides.
+    Fences,
+    /// Nothing; a waiter imposes a barrier on all threads.
+    Imposed,
+    /// Nothing, and the waiter's barrier does nothing: what must not be.
+    Broken,
+}
+
 /// A futex that never wakes for no reason and never times out.
 #[derive(Debug)]
-pub struct Futex(Mutex<Vec<Sleeper>>);
+pub struct Futex {
+    sleepers: Mutex<Vec<Sleeper>>,
+    barrier: Barrier,
+}
 
 impl Futex {
-    #[allow(clippy::new_without_default, missing_docs)]
-    pub fn new() -> Self {
-        Self(Mutex::new(Vec::new()))
+    #[allow(missing_docs)]
+    pub fn new(barrier: Barrier) -> Self {
+        Self {
+            sleepers: Mutex::new(Vec::new()),
+            barrier,
+        }
     }
 }
 
@@ -33,7 +50,7 @@ impl Park for Futex {
         // Loom runs one thread at a time and does not look at this flag, which changes with the list.
         let woken = Arc::new(AtomicBool::new(false));
         {
-            let mut sleepers = self.0.lock().expect("nobody panics");
+            let mut sleepers = self.sleepers.lock().expect("nobody panics");
             if word.load(Ordering::SeqCst) != expected {
                 return;
             }
@@ -52,7 +69,7 @@ impl Park for Futex {
         if ended() {
             return;
         }
-        let mut sleepers = self.0.lock().expect("nobody panics");
+        let mut sleepers = self.sleepers.lock().expect("nobody panics");
         sleepers.retain(|sleeper| {
             let other = sleeper.word != word.addr();
             if !other {
@@ -61,6 +78,18 @@ impl Park for Futex {
             }
             other
         });
+    }
+
+    fn has_heavy_barrier(&self) -> bool {
+        self.barrier != Barrier::Fences
+    }
+
+    fn heavy_barrier(&self) {
+        match self.barrier {
+            Barrier::Fences => fence(Ordering::SeqCst),
+            Barrier::Imposed => barrier_of_all_threads(),
+            Barrier::Broken => {}
+        }
     }
 }
 
@@ -76,6 +105,9 @@ struct State {
     /// Events that were raised while nobody waited for them.
     latched: Vec<EventId>,
     waits: Vec<Wait>,
+    /// What to report with the fault event, once.
+    reports: Vec<EventReport>,
+    queue_destroyed: bool,
 }
 
 /// Events: a raised one ends all waits on it, or is latched until the next wait consumes it.
@@ -92,13 +124,47 @@ impl Device {
     /// The event of faults.
     pub const FAULT: EventId = EventId(3);
 
-    #[allow(clippy::new_without_default, missing_docs)]
-    pub fn new() -> Self {
+    #[allow(missing_docs)]
+    pub fn new(barrier: Barrier) -> Self {
         Self {
             state: Mutex::new(State::default()),
             changed: Condvar::new(),
-            futex: Futex::new(),
+            futex: Futex::new(barrier),
         }
+    }
+
+    /// A fault of the queue: whoever sleeps on the event of faults, or will, is told why.
+    pub fn report(&self, report: EventReport) {
+        let mut state = self.state.lock().expect("nobody panics");
+        state.reports.push(report);
+        drop(state);
+        let _ = self.set_event(Self::FAULT);
+    }
+
+    /// What is to be told, if a wait on these events ends.
+    fn tell(state: &mut State, events: &[EventId], report: &mut dyn FnMut(EventReport)) {
+        if events.contains(&Self::FAULT) {
+            state.reports.drain(..).for_each(report);
+        }
+    }
+}
+
+impl Queues for Device {
+    fn update_queue(&self, _: QueueHandle, _: &QueueUpdate) -> Result<(), ()> {
+        let state = self.state.lock().expect("nobody panics");
+        assert!(!state.queue_destroyed, "a queue that was destroyed");
+        Ok(())
+    }
+
+    fn destroy_queue(&self, _: QueueHandle) -> Result<(), ()> {
+        let mut state = self.state.lock().expect("nobody panics");
+        assert!(!state.queue_destroyed, "destroyed twice");
+        state.queue_destroyed = true;
+        Ok(())
+    }
+
+    fn queue_is_there(&self, _: QueueHandle) -> bool {
+        !self.state.lock().expect("nobody panics").queue_destroyed
     }
 }
 
@@ -161,12 +227,13 @@ impl Events for Device {
         events: &[EventId],
         _: WaitMode,
         timeout: Timeout,
-        _: &mut dyn FnMut(EventReport),
+        report: &mut dyn FnMut(EventReport),
     ) -> Result<EventOutcome, EventError> {
         let mut state = self.state.lock().expect("nobody panics");
         let before = state.latched.len();
         state.latched.retain(|event| !events.contains(event));
         if state.latched.len() != before {
+            Self::tell(&mut state, events, report);
             drop(state);
             // Who has been woken gets to run: leader and keeper kick each other for as long as they sleep.
             loom::thread::yield_now();
@@ -183,6 +250,7 @@ impl Events for Device {
         while !over.load(Ordering::Relaxed) {
             state = self.changed.wait(state).expect("nobody panics");
         }
+        Self::tell(&mut state, events, report);
         Ok(EventOutcome::Raised)
     }
 }

@@ -3,12 +3,15 @@
 //!
 //! [`ring`]: the queue ring is generic over its memory, and loom's atomics are one. Signals, their arena,
 //! locks and waits are not: their files are compiled here a second time, **as they are**, in a crate
-//! whose `sync` has loom's atomics. What stands around them is as small as can be: a device that is a few events
-//! ([`device`]), capacities ([`config`]), a reactor that does nothing but wait ([`runtime`]). Nothing times out here: a
-//! wake-up that is lost is a deadlock, which loom finds.
+//! whose `sync` has loom's atomics; so are the files of waiting, of callbacks and their thread, of what is due, and of
+//! serving and stopping queues. What stands around them is as small as can be: a device that is a few events and one
+//! queue ([`device`]), capacities ([`config`]), the structures that core's files are methods of ([`runtime`]). Nothing
+//! times out here: a wake-up that is lost is a deadlock, which loom finds.
 //!
-//! Not in the models: the barrier that waiters impose on all threads where the platform can (here both sides have a
-//! fence), and x86-64's stronger read-modify-writes (here they have a fence, as on other processors).
+//! Waits are modelled twice: with a fence on both sides, and with the barrier that waiters impose on all threads where
+//! the platform can ([`device::Barrier`]).
+//!
+//! Not in the models: x86-64's stronger read-modify-writes (here they have a fence, as on other processors).
 
 extern crate alloc;
 
@@ -24,7 +27,7 @@ pub mod wire;
 pub mod signal;
 
 mod queue {
-    pub use rukh_core::queue::QueueStatus;
+    pub use rukh_core::queue::{Inactive, QueueStatus, RingMemory, ScratchRequest};
 }
 
 mod trace {

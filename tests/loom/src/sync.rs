@@ -10,6 +10,39 @@ use std::sync::OnceLock;
 /// What only x86-64 promises is not used.
 pub(crate) const RMW_IS_BARRIER: bool = false;
 
+/// Threads of a model that may pass a [`compiler_fence`].
+const POINTS: usize = 3;
+
+loom::lazy_static! {
+    /// For each of these threads the point between a store to a signal and the look at its waiters.
+    static ref POINT: [loom::sync::atomic::AtomicUsize; POINTS] =
+        std::array::from_fn(|_| loom::sync::atomic::AtomicUsize::new(0));
+    static ref NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+}
+loom::thread_local! {
+    static OWN: usize = NEXT.fetch_add(1, Ordering::Relaxed);
+}
+
+/// No fence of this thread; but a barrier that another one imposes on all takes effect here, before or after: the same
+/// as anywhere before the store in the one case, behind the load in the other.
+pub(crate) fn compiler_fence(_: Ordering) {
+    if ended() {
+        return;
+    }
+    OWN.with(|own| POINT[*own].fetch_add(1, Ordering::AcqRel));
+}
+
+/// Imposes a barrier on all threads: those at or behind their point are seen by this thread, the others see this one.
+/// Nothing more: threads are not ordered with one another.
+pub(crate) fn barrier_of_all_threads() {
+    if ended() {
+        return;
+    }
+    for point in POINT.iter() {
+        point.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
 pub(crate) fn spin_loop() {
     loom::thread::yield_now();
 }
@@ -102,6 +135,39 @@ macro_rules! atomic {
     )*};
 }
 atomic! { AtomicI64 i64, AtomicU32 u32, AtomicU64 u64, AtomicUsize usize }
+
+pub struct AtomicBool {
+    initial: bool,
+    model: OnceLock<loom::sync::atomic::AtomicBool>,
+}
+
+impl AtomicBool {
+    pub const fn new(initial: bool) -> Self {
+        Self {
+            initial,
+            model: OnceLock::new(),
+        }
+    }
+
+    fn model(&self) -> &loom::sync::atomic::AtomicBool {
+        self.model
+            .get_or_init(|| loom::sync::atomic::AtomicBool::new(self.initial))
+    }
+
+    pub fn load(&self, order: Ordering) -> bool {
+        if ended() {
+            return self.initial;
+        }
+        self.model().load(order)
+    }
+
+    pub fn store(&self, value: bool, order: Ordering) {
+        if ended() {
+            return;
+        }
+        self.model().store(value, order);
+    }
+}
 
 pub struct AtomicPtr<T> {
     initial: *mut T,

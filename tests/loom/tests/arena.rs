@@ -3,7 +3,7 @@
 use loom::cell::UnsafeCell;
 use loom::thread;
 use rukh_loom::backend::Lock;
-use rukh_loom::device::Futex;
+use rukh_loom::device::{Barrier, Futex};
 use rukh_loom::runtime::reactor::Runtime;
 use rukh_loom::signal::{ArenaError, MemoryOrder, SignalFlags, SignalHandle, SignalOps};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn model(body: impl Fn() + Sync + Send + 'static) {
 #[test]
 fn a_lock_excludes_and_nobody_sleeps_on_a_free_one() {
     model(|| {
-        let shared = Arc::new((Lock::new(UnsafeCell::new(0)), Futex::new()));
+        let shared = Arc::new((Lock::new(UnsafeCell::new(0)), Futex::new(Barrier::Fences)));
         drop(shared.0.lock(&shared.1));
         let add = |shared: &(Lock<UnsafeCell<u32>>, Futex)| {
             let cell = shared.0.lock(&shared.1);

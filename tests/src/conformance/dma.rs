@@ -146,12 +146,19 @@ impl<'b, B: Backend> Engine<'b, B> {
     /// Waits until all packets are consumed.
     fn finish(&self) -> Outcome {
         let begun = self.backend.now();
+        let mut looks = 0u32;
         while self.pointer(1)?.load(Ordering::Acquire) != self.pointer(0)?.load(Ordering::Relaxed) {
             ensure!(
                 self.backend.now() - begun < self.patience,
                 "the queue does not end"
             );
             self.backend.relax();
+            looks += 1;
+            if looks > 1000 {
+                // What it waits for may need this thread's processor.
+                let word = AtomicU32::new(0);
+                self.backend.parker().park(&word, 0, Some(50_000));
+            }
         }
         Ok(())
     }

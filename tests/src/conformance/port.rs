@@ -157,7 +157,7 @@ fn is_harmless(fault: &Fault) -> bool {
     let (Failure::Errno(errno) | Failure::Partial { errno, .. }) = fault.failure else {
         return false;
     };
-    matches!(errno, EINTR | EAGAIN) && matches!(fault.call, PortCall::Kfd(_)) && fault.times == 1
+    matches!(errno, EINTR | EAGAIN) && fault.call.is_ioctl() && fault.times == 1
 }
 
 /// Says what a test was about that panics, as one does that hangs.

@@ -10,6 +10,7 @@ pub mod c_api;
 pub mod code_object;
 pub mod elf;
 pub mod input;
+pub mod ipc;
 pub mod isa;
 pub mod kernel_descriptor;
 pub mod kernels;
@@ -29,10 +30,11 @@ pub mod topology;
 pub type Check = fn(&[u8]);
 
 /// The fuzz targets by name, each with its oracle: what `fuzz/fuzz_targets` has a file of and `fuzz/seeds` inputs for.
-pub const TARGETS: [(&str, Check); 14] = [
+pub const TARGETS: [(&str, Check); 15] = [
     ("aql_packet", aql::check),
     ("c_api", c_api::check),
     ("code_object", code_object::check),
+    ("ipc", ipc::check),
     ("isa", isa::check),
     ("kernel_descriptor", kernel_descriptor::check),
     ("kernels", kernels::check),

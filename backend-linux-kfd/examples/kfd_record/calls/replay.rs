@@ -1,5 +1,6 @@
 //! Making calls, and holding each answer to the next line of the record.
 
+use super::left_out::LEFT_OUT;
 use super::system::System;
 use rukh_core::kfd::uapi::*;
 use rukh_core::kfd::{KfdFile, KfdPort, Mapping, Protection};
@@ -77,6 +78,8 @@ pub struct Replay<'f, P> {
     pub system: Option<&'f dyn System>,
     lines: Vec<&'f str>,
     at: usize,
+    /// The row of the list of lines to leave out that is next.
+    row: usize,
     /// Where a child process writes its lines to.
     pub pipe: Option<i32>,
     /// Whether to print what was answered: a record of this machine.
@@ -97,6 +100,7 @@ impl<'f, P: KfdPort> Replay<'f, P> {
             system: None,
             lines: record.lines().collect(),
             at: 0,
+            row: 0,
             pipe: None,
             print: false,
             compared: 0,
@@ -132,17 +136,28 @@ impl<'f, P: KfdPort> Replay<'f, P> {
         self.at += 1;
     }
 
-    /// Leaves the next lines out, which begin like this.
-    pub fn leave_out(&mut self, reason: &'static str, lines: &[&str]) {
-        for begin in lines {
-            match self.lines.get(self.at) {
-                Some(line) if line.trim_start().starts_with(begin) => {
+    /// Leaves so many of the next lines out, which are the next of the list but for those that were asked here.
+    pub fn leave_out(&mut self, count: usize) {
+        for _ in 0..count {
+            let line = self.lines.get(self.at).copied().unwrap_or("the end");
+            match LEFT_OUT[self.row..].iter().position(|row| row.is(line)) {
+                Some(ahead) => {
+                    self.row += ahead;
+                    let reason = LEFT_OUT[self.row].reason;
                     self.left_out.push((line.trim().into(), reason));
+                    self.row += 1;
                 }
-                line => self.wrong.push(format!("{begin}: recorded is {line:?}")),
+                None => self.wrong.push(format!("not to be left out: {line}")),
             }
             self.at += 1;
         }
+    }
+
+    /// Leaves the next line out, for what this machine is.
+    pub fn leave_out_here(&mut self, reason: &'static str) {
+        let line = self.lines.get(self.at).copied().unwrap_or("the end");
+        self.left_out.push((line.trim().into(), reason));
+        self.at += 1;
     }
 
     /// That all of the record was looked at.

@@ -162,7 +162,7 @@ fn illegal(wave: &FakeWave) -> Box<Trouble> {
 impl Executor for Fake {
     type Wave = FakeWave;
 
-    fn new(_gpus: usize, _: crate::exec::valu::Level) -> Self {
+    fn new(_gpus: usize, _: crate::exec::valu::Level, _: crate::exec::Alignment) -> Self {
         Self
     }
 

@@ -8,7 +8,7 @@ mod operand;
 mod scalar;
 mod vector;
 
-pub(crate) use operand::{constant, destination, rows, scalar_index, source};
+pub(crate) use operand::{constant, destination, need, rows, scalar_index, source};
 pub(crate) use vector::{lower as lower_vector, modifiers_of};
 
 use super::code::Page;
@@ -21,7 +21,7 @@ use super::scaled::{self, Conversion};
 use super::valu::Level;
 use super::vector::VectorForm;
 use super::{buffer, ds, flat, image, lane, salu, smem};
-use crate::isa::{Arch, Format, Inst, Operand};
+use crate::isa::{Arch, Format, Inst, Op, Operand};
 
 /// What a micro-op has no room for.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ pub(crate) fn lower(arch: Arch, level: Level, inst: &Inst, pc: u64, page: &mut P
         micro
     });
     for (index, &operand) in inst.operands.iter().enumerate() {
-        operand::need(&mut micro, operand, rows(inst.operand_type(index)));
+        need(&mut micro, operand, rows(inst.operand_type(index)));
     }
     micro
 }
@@ -172,6 +172,24 @@ fn lower_plain(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
         Format::Flat | Format::Global | Format::Scratch => flat::lower(cx, inst),
         Format::Mubuf | Format::Mtbuf => buffer::lower(cx, inst),
         Format::Mimg => image::lower(cx, inst),
+        Format::Ldsdir if inst.op == Op::lds_direct_load => {
+            try_lower(cx, &direct_load(inst.operands[0]))
+        }
+        Format::Ldsdir | Format::Vintrp | Format::Vinterp | Format::Exp => Err(GRAPHICS),
+    }
+}
+
+/// A load from LDS by M0 into a register: a move from the source that other generations have for it.
+fn direct_load(to: Operand) -> Inst {
+    let mut operands = [Operand::None; 8];
+    operands[..2].copy_from_slice(&[to, Operand::LdsDirect]);
+    Inst {
+        op: Op::v_mov_b32,
+        op_y: None,
+        format: Format::Vop1,
+        len: 4,
+        operands,
+        mods: crate::isa::Mods::default(),
     }
 }
 

@@ -212,7 +212,10 @@ fn form(arch: Arch, inst: &Inst, shape: &Shape) -> Result<VectorForm, &'static s
     let mods = &inst.mods;
     let mut src = [SrcForm::plain(1); 3];
     for (i, src) in src.iter_mut().enumerate().take(shape.sources) {
-        let packed = matches!(shape.ty[i], Type::PkF16 | Type::PkBf16);
+        // Both numbers change where compilers fold the sign of a whole vector into the modifier; of the others nobody
+        // says which.
+        let folds = matches!(inst.op, Op::v_dot2_f16_f16 | Op::v_dot2_bf16_bf16);
+        let packed = matches!(shape.ty[i], Type::PkF16 | Type::PkBf16) && !folds;
         if packed && inst.format != Format::Vop3p && (mods.neg | mods.abs) >> i & 1 != 0 {
             return Err("a sign modifier of a packed source");
         }
@@ -358,7 +361,11 @@ fn source_form(inst: &Inst, mods: &Mods, i: usize, ty: Type) -> SrcForm {
             sext: false,
         };
     }
-    let sign = if ty.is_16() { 0x8000 } else { 0x8000_0000 };
+    let sign = match ty {
+        Type::PkF16 | Type::PkBf16 => 0x8000_8000,
+        _ if ty.is_16() => 0x8000,
+        _ => 0x8000_0000,
+    };
     if abs {
         form.keep = !sign;
     }

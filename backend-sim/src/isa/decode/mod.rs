@@ -3,6 +3,7 @@
 //! Fields that an instruction does not use are ignored, as the hardware ignores them. A decoder that sees
 //! something it cannot name says so; it never guesses.
 
+mod graphics;
 mod image;
 mod memory;
 mod scalar;
@@ -114,7 +115,11 @@ pub fn decode(arch: Arch, bytes: &[u8]) -> Result<Inst, DecodeError> {
         (0b111101, false, _) => scalar::smem(&cx, word),
         (0b110101, false, _) => vector::vop3(&cx, word),
         (0b110011, false, _) if bits(word, 23, 3) == 0 => vector::vop3p(&cx, word),
+        (0b110011, false, _) if bits(word, 24, 2) == 1 => graphics::vinterp(&cx, word),
+        (0b110011, false, _) if bits(word, 24, 2) == 2 => graphics::ldsdir(&cx, word),
         (0b110010, false, _) if arch.is_gfx11_plus() => vopd::vopd(&cx, word),
+        (0b110010, false, _) | (0b110101, true, _) => graphics::vintrp(&cx, word),
+        (0b110001, true, _) | (0b111110, false, _) => graphics::export(&cx, word),
         (0b110110, ..) => memory::ds(&cx, word),
         (0b110111, _, false) => memory::flat(&cx, word),
         (0b111000, _, false) => memory::mubuf(&cx, word),
@@ -122,7 +127,8 @@ pub fn decode(arch: Arch, bytes: &[u8]) -> Result<Inst, DecodeError> {
         (0b111011, _, true) => memory::flat_gfx12(&cx, word),
         (0b110001, _, true) => memory::buffer_gfx12(&cx, word),
         (0b111100, _, false) => image::mimg(&cx, word),
-        (0b110100, false, true) => image::vimage(&cx, word),
+        (0b110100, false, true) => image::gfx12(&cx, word, false),
+        (0b111001, _, true) => image::gfx12(&cx, word, true),
         _ => Err(unknown),
     }
 }

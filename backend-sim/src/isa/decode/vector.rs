@@ -5,6 +5,7 @@ use super::super::{
     Code, Dpp, DppCtrl, Field, Flags, Format, Inst, Mods, Op, Operand, OperandDesc, Sdwa, Select,
     Type, Unused,
 };
+use super::graphics::vintrp_vop3;
 use super::source::{aligned, scalar_register, source};
 use super::{Cx, DecodeError, bit, bits, inst};
 
@@ -266,6 +267,9 @@ pub(super) fn vop3(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let row = op.row();
     if !row.has_vop3(cx.arch) {
         return Err(DecodeError::NoSuchForm { op, form: "VOP3" });
+    }
+    if row.format == Format::Vintrp {
+        return vintrp_vop3(cx, op, word);
     }
     let high = cx.words.at(1)?;
     let mut mods = Mods {

@@ -1,5 +1,6 @@
 //! Instructions to bytes: the inverse of [`decode`](super::decode()).
 
+mod graphics;
 mod image;
 mod memory;
 mod scalar;
@@ -11,7 +12,7 @@ use super::{Arch, Format, Inst, Op, Operand};
 /// Machine code of one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Encoded {
-    words: [u32; 4],
+    words: [u32; 5],
     dwords: u8,
 }
 
@@ -22,15 +23,15 @@ impl Encoded {
     }
 
     /// The bytes, as they stand in memory; [`Encoded::len`] of them are the instruction.
-    pub fn bytes(&self) -> [u8; 16] {
-        let mut bytes = [0; 16];
+    pub fn bytes(&self) -> [u8; 20] {
+        let mut bytes = [0; 20];
         for (chunk, word) in bytes.chunks_exact_mut(4).zip(self.words) {
             chunk.copy_from_slice(&word.to_le_bytes());
         }
         bytes
     }
 
-    /// Length in bytes: 4, 8, 12 or 16.
+    /// Length in bytes: 4 to 20.
     #[allow(clippy::len_without_is_empty)] // never empty
     pub fn len(&self) -> usize {
         usize::from(self.dwords) * 4
@@ -38,7 +39,7 @@ impl Encoded {
 
     fn new(words: &[u32]) -> Encoded {
         let mut encoded = Encoded::default();
-        for word in words.iter().take(4) {
+        for word in words.iter().take(5) {
             encoded.push(*word);
         }
         encoded
@@ -124,6 +125,10 @@ pub fn encode(arch: Arch, inst: &Inst) -> Result<Encoded, EncodeError> {
         Format::Mubuf | Format::Mtbuf if arch.is_gfx12_plus() => memory::buffer_gfx12(&cx),
         Format::Mubuf | Format::Mtbuf => memory::buffer(&cx),
         Format::Mimg => image::image(&cx),
+        Format::Vintrp => graphics::vintrp(&cx),
+        Format::Vinterp => graphics::vinterp(&cx),
+        Format::Ldsdir => graphics::ldsdir(&cx),
+        Format::Exp => graphics::export(&cx),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::super::list::vopd::DUALS;
 use super::super::table::vop3_opcode;
 use super::super::{Dir, Dpp, DppCtrl, Field, Flags, Format, Operand, Sdwa};
+use super::graphics::vintrp_vop3;
 use super::{Cx, EncodeError, Encoded, flag};
 
 pub(super) fn short(cx: &Cx) -> Result<Encoded, EncodeError> {
@@ -208,6 +209,9 @@ fn finish(low: u32, high: u32, extra: Option<u32>) -> Encoded {
 
 pub(super) fn vop3(cx: &Cx) -> Result<Encoded, EncodeError> {
     let row = cx.inst.op.row();
+    if row.format == Format::Vintrp {
+        return vintrp_vop3(cx);
+    }
     let opcode = vop3_opcode(row, cx.arch)
         .filter(|_| row.has_vop3(cx.arch))
         .ok_or(cx.not_here())?;

@@ -17,15 +17,21 @@
 #[macro_use]
 mod ds;
 #[macro_use]
+mod export;
+#[macro_use]
 mod flat;
 #[macro_use]
 mod global;
+#[macro_use]
+mod ldsdir;
 #[macro_use]
 mod mimg;
 #[macro_use]
 mod mtbuf;
 #[macro_use]
 mod mubuf;
+#[macro_use]
+mod sample;
 #[macro_use]
 mod scratch;
 #[macro_use]
@@ -41,6 +47,10 @@ mod sopk;
 #[macro_use]
 mod sopp;
 #[macro_use]
+mod vinterp;
+#[macro_use]
+mod vintrp;
+#[macro_use]
 mod vop1;
 #[macro_use]
 mod vop2;
@@ -55,6 +65,7 @@ pub(super) mod vopd;
 /// Passes all rows of all lists, list by list, to the macro named.
 macro_rules! for_each_row {
     ($then:ident) => {
-        sop1! { [sop2 sopk sopc sopp smem vop1 vop2 vopc vop3 vop3p ds flat global scratch mubuf mtbuf mimg $then] }
+        sop1! { [sop2 sopk sopc sopp smem vop1 vop2 vopc vop3 vop3p ds flat global scratch mubuf mtbuf mimg sample
+            vintrp vinterp ldsdir export $then] }
     };
 }

@@ -50,11 +50,12 @@ pub(super) fn message(
         return write!(f, "{value}");
     }
     const GS_OPS: [&str; 4] = ["GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"];
-    const SYSTEM_OPS: [&str; 4] = [
-        "SYSMSG_OP_ECC_ERR_INTERRUPT",
-        "SYSMSG_OP_REG_RD",
-        "SYSMSG_OP_HOST_TRAP_ACK",
-        "SYSMSG_OP_TTRACE_PC",
+    // The third one acknowledged host traps on GFX8.
+    const SYSTEM_OPS: [Option<&str>; 4] = [
+        Some("SYSMSG_OP_ECC_ERR_INTERRUPT"),
+        Some("SYSMSG_OP_REG_RD"),
+        None,
+        Some("SYSMSG_OP_TTRACE_PC"),
     ];
     match (id, op, stream) {
         (2 | 3, 1..=3, _) if !gfx11 => {
@@ -66,9 +67,10 @@ pub(super) fn message(
             )
         }
         (3, 0, 0) if !gfx11 => f.write_str("sendmsg(MSG_GS_DONE, GS_OP_NOP)"),
-        (15, 1..=4, 0) if !gfx11 => {
-            write!(f, "sendmsg(MSG_SYSMSG, {})", SYSTEM_OPS[op as usize - 1])
-        }
+        (15, 1..=4, 0) if !gfx11 => match SYSTEM_OPS[op as usize - 1] {
+            Some(name) => write!(f, "sendmsg(MSG_SYSMSG, {name})"),
+            None => write!(f, "sendmsg(15, {op}, 0)"),
+        },
         (_, 0, 0) => match name {
             Some(name) => write!(f, "sendmsg({name})"),
             None => write!(f, "sendmsg({id}, 0, 0)"),
@@ -369,5 +371,37 @@ pub(super) fn buffer_format(f: &mut Formatter<'_>, arch: Arch, format: u8) -> fm
         ),
         (false, _) if format == 0 => write!(f, " format:[BUF_FMT_INVALID]"),
         (false, _) => write!(f, " format:[BUF_FMT_{data}_{number}]"),
+    }
+}
+
+/// An attribute and its component.
+pub(super) fn attribute(f: &mut Formatter<'_>, value: u32) -> fmt::Result {
+    let component = ["x", "y", "z", "w"][(value >> 6 & 3) as usize];
+    write!(f, "attr{}.{component}", value & 63)
+}
+
+/// Which of a triangle's values an interpolation moves.
+pub(super) fn parameter(f: &mut Formatter<'_>, value: u32) -> fmt::Result {
+    match value {
+        0 => f.write_str("p10"),
+        1 => f.write_str("p20"),
+        2 => f.write_str("p0"),
+        other => write!(f, "invalid_param_{other}"),
+    }
+}
+
+/// What is exported to.
+pub(super) fn target(f: &mut Formatter<'_>, arch: Arch, value: u32) -> fmt::Result {
+    let gfx11 = arch.is_gfx11_plus();
+    match value {
+        0..=7 => write!(f, "mrt{value}"),
+        8 => f.write_str("mrtz"),
+        9 if !gfx11 => f.write_str("null"),
+        12..=15 => write!(f, "pos{}", value - 12),
+        16 if arch.is_gfx10_plus() => f.write_str("pos4"),
+        20 if arch.is_gfx10_plus() => f.write_str("prim"),
+        21 | 22 if gfx11 => write!(f, "dual_src_blend{}", value - 21),
+        32..=63 if !gfx11 => write!(f, "param{}", value - 32),
+        _ => write!(f, "invalid_target_{value}"),
     }
 }

@@ -6,9 +6,10 @@ mod operand;
 
 use core::fmt::{self, Display, Formatter};
 
+use super::image::registers;
 use super::list::vopd::DUALS;
 use super::row::Code;
-use super::{Arch, Field, Format, Inst, Lanes, Op, Operand, OperandDesc, Row};
+use super::{Arch, Field, Format, ImmKind, Inst, Lanes, Op, Operand, OperandDesc, Row};
 
 /// An instruction as assembly text; see [`Inst::text`].
 pub struct Text<'a> {
@@ -71,7 +72,11 @@ impl Text<'_> {
             Format::Vop1 | Format::Vop2 if mods.dpp.is_some() => "_dpp",
             Format::Vopc if mods.dpp.is_some() => "",
             Format::Vop3 | Format::Vop3p if mods.dpp.is_some() => "_e64_dpp",
-            Format::Vop1 | Format::Vop2 | Format::Vopc if row.has_vop3(self.arch) => "_e32",
+            Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vintrp
+                if row.has_vop3(self.arch) =>
+            {
+                "_e32"
+            }
             Format::Vop1 if row.op == Op::v_mov_b16 => "_e32",
             Format::Vop2 if row.op == Op::v_pk_fmac_f16 && self.arch.is_gfx9() => "_e32",
             Format::Vop3
@@ -85,7 +90,7 @@ impl Text<'_> {
 
     /// Operands of `op`, which stand in the instruction from index `first` on.
     fn operands(&self, f: &mut Formatter<'_>, op: Op, first: usize) -> fmt::Result {
-        let scattered = self.inst.is_scattered();
+        let image = &self.inst.mods.image;
         let operands = &self.inst.operands[first..];
         let mut separator = " ";
         for (index, (operand, desc)) in operands.iter().zip(op.row().operands()).enumerate() {
@@ -98,20 +103,23 @@ impl Text<'_> {
                 ty: self.inst.operand_type(first + index),
                 ..*desc
             };
-            if scattered && desc.field == Field::Addr {
+            if image.groups > 1 && desc.field == Field::Addr {
                 // Address registers that are named one by one stand in brackets.
                 f.write_str("[")?;
                 self.operand(f, *operand, &desc)?;
-                for (operand, desc) in operands.iter().zip(op.row().operands()) {
-                    if matches!(desc.field, Field::Nsa(_)) && *operand != Operand::None {
-                        f.write_str(", ")?;
-                        self.operand(f, *operand, desc)?;
-                    }
+                for group in 1..usize::from(image.groups) {
+                    let ty = registers(image.group_dwords(op, group));
+                    let first = image.further.get(group - 1).copied().unwrap_or(0);
+                    f.write_str(", ")?;
+                    self.plain(f, Operand::Vgpr(first), ty)?;
                 }
                 f.write_str("]")?;
                 continue;
             }
             self.operand(f, *operand, &desc)?;
+            if desc.field == Field::Imm(ImmKind::Target) {
+                separator = " ";
+            }
         }
         Ok(())
     }
@@ -122,8 +130,7 @@ impl Text<'_> {
         match field {
             Field::CmpxDst => self.arch.is_gfx10_plus(),
             Field::Ret => operand == Operand::None,
-            Field::Nsa(_) => true,
-            Field::Imm(super::ImmKind::Optional) => operand == Operand::Imm(0),
+            Field::Imm(ImmKind::Optional) => operand == Operand::Imm(0),
             // A load that goes to LDS.
             Field::Dst => mods.lds && operand == Operand::None,
             Field::Src2 if *format == Format::Vopd => true,

@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Formatter};
 
-use super::super::image::DIMENSIONS;
+use super::super::image::{DIMENSIONS, is_ray};
 use super::super::row::Flags;
 use super::super::{Cache, Dir, Dpp, DppCtrl, Field, Format, Op, Select, Unused};
 use super::{Text, imm};
@@ -11,6 +11,10 @@ impl Text<'_> {
     pub(super) fn modifiers(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.inst.format {
             Format::Vop1 | Format::Vop2 | Format::Vopc => self.vop(f),
+            Format::Vop3 if self.row().has_attribute() => {
+                flag(f, self.inst.mods.op_sel & 1 != 0, " high")?;
+                self.vop(f)
+            }
             Format::Vop3 => {
                 if self.inst.op.is_bitop3() && self.inst.mods.bitop3 != 0 {
                     write!(f, " bitop3:{}", Dec(self.inst.mods.bitop3))?;
@@ -29,7 +33,28 @@ impl Text<'_> {
                 flag(f, self.inst.mods.lds, " lds")
             }
             Format::Mubuf | Format::Mtbuf => self.buffer(f),
+            Format::Mimg if is_ray(self.inst.op) => flag(f, self.inst.mods.image.a16, " a16"),
             Format::Mimg => self.image(f),
+            Format::Vinterp => {
+                flag(f, self.inst.mods.clamp, " clamp")?;
+                self.op_sel(f)?;
+                write!(f, " wait_exp:{}", self.inst.mods.wait)
+            }
+            Format::Ldsdir => {
+                let (vdst, vsrc) = (self.inst.mods.wait & 15, self.inst.mods.wait >> 4 & 1);
+                if self.arch.is_gfx12_plus() {
+                    write!(f, " wait_va_vdst:{vdst} wait_vm_vsrc:{vsrc}")
+                } else {
+                    write!(f, " wait_vdst:{vdst}")
+                }
+            }
+            Format::Exp => {
+                let export = self.inst.mods.export;
+                flag(f, export.done, " done")?;
+                flag(f, export.compr, " compr")?;
+                flag(f, export.vm, " vm")?;
+                flag(f, export.row_en, " row_en")
+            }
             _ => Ok(()),
         }
     }

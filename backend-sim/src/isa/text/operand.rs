@@ -30,17 +30,12 @@ impl Text<'_> {
                     register => self.plain(f, register, desc.ty),
                 };
             }
-            Field::Soffset if self.row().has(Field::Imm(ImmKind::Offset)) => {
-                return match operand {
-                    Operand::None => f.write_str("null"),
-                    register => self.plain(f, register, desc.ty),
-                };
-            }
             Field::Soffset if self.inst.format == Format::Smem => {
                 return self.smem_offset(f, operand);
             }
             // All 32 bits, also where 16 are used.
             Field::Literal => match operand {
+                Operand::Literal(value) if self.inst.format == Format::Sopk => unmarked(f, value)?,
                 Operand::Literal(value) => write!(f, "{value:#x}")?,
                 other => self.plain(f, other, Type::B32)?,
             },
@@ -86,11 +81,11 @@ impl Text<'_> {
             Format::Vop3p => (false, false),
             _ => (bit(mods.neg), bit(mods.abs)),
         };
-        // -1 is an inline constant; minus 1 is written neg(1).
-        let constant = matches!(
-            operand,
-            Operand::Int(_) | Operand::Float(_) | Operand::Literal(_)
-        );
+        // -1 is an inline constant; minus 1 is written neg(1). A marked literal cannot be taken for one.
+        let constant = match operand {
+            Operand::Literal(value) => !is_marked(value, ty),
+            _ => matches!(operand, Operand::Int(_) | Operand::Float(_)),
+        };
         let (open, close) = match (neg, abs) {
             (true, false) if constant => ("neg(", ")"),
             (true, false) => ("-", ""),
@@ -191,6 +186,9 @@ impl Text<'_> {
             ImmKind::Delay => imm::delay(f, value),
             ImmKind::Version => imm::version(f, value),
             ImmKind::Offset => hex(f, self.inst.mods.offset),
+            ImmKind::Attribute => imm::attribute(f, value),
+            ImmKind::Parameter => imm::parameter(f, value),
+            ImmKind::Target => imm::target(f, self.arch, value),
         }
     }
 
@@ -244,23 +242,41 @@ fn literal(f: &mut Formatter<'_>, value: u32, ty: Type) -> fmt::Result {
             None => write!(f, "{value:#x}"),
         };
     }
-    let number = if half {
-        i32::from(read as i16)
-    } else {
-        read as i32
-    };
-    let wide = ty.dwords(Lanes::W64) > 1;
-    let same = |constant: &InlineFloat| match ty {
-        _ if wide => false,
-        Type::F16 => u32::from(constant.f16_bits()) == read,
-        Type::Bf16 => u32::from(constant.bf16_bits()) == read,
-        _ => !half && constant.f32_bits() == read,
-    };
-    let integer = (-16..=64).contains(&number) && !(wide && number < 0);
-    if integer || InlineFloat::ALL.iter().any(same) {
+    if is_marked(value, ty) {
         return write!(f, "lit({value:#x})");
     }
     write!(f, "{read:#x}")
+}
+
+/// Whether an inline constant could have named a literal. Integers of 16 bits are taken for unsigned ones,
+/// floats for signed ones.
+fn is_marked(value: u32, ty: Type) -> bool {
+    let half = ty.is_16();
+    let read = if half { value & 0xffff } else { value };
+    let wide = ty.dwords(Lanes::W64) > 1;
+    let same = |constant: &InlineFloat| match ty {
+        Type::F64 => false,
+        _ if wide => false,
+        Type::F16 | Type::PkF16 => u32::from(constant.f16_bits()) == read,
+        Type::Bf16 => u32::from(constant.bf16_bits()) == read,
+        _ => !half && constant.f32_bits() == read,
+    };
+    let number = match ty {
+        Type::F16 | Type::Bf16 => i32::from(read as i16),
+        _ => read as i32,
+    };
+    let integer = (-16..=64).contains(&number) && !(wide && number < 0) && ty != Type::F64;
+    integer || InlineFloat::ALL.iter().any(same)
+}
+
+/// A literal where no inline constant could stand, so that those need no mark.
+fn unmarked(f: &mut Formatter<'_>, value: u32) -> fmt::Result {
+    let mut floats = InlineFloat::ALL.into_iter();
+    match floats.find(|constant| constant.f32_bits() == value) {
+        Some(constant) => f.write_str(inline_float(constant, Type::F32)),
+        None if (-16..=64).contains(&(value as i32)) => write!(f, "{}", value as i32),
+        None => write!(f, "{value:#x}"),
+    }
 }
 
 fn inline_float(constant: InlineFloat, ty: Type) -> &'static str {

@@ -5,10 +5,10 @@ use super::waiters::{Seen, Watch, register, unregister};
 use crate::backend::Backend;
 use crate::runtime::error::SignalError;
 use crate::signal::{Condition, MemoryOrder, SignalHandle, SignalOps, SignalSlot};
+use crate::sync::Ordering;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ptr::NonNull;
-use core::sync::atomic::Ordering;
 
 /// Called with a signal's value when its condition holds; gives whether to keep the handler.
 pub type SignalCallback = Box<dyn FnMut(i64) -> bool + Send>;

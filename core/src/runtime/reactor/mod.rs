@@ -11,8 +11,10 @@
 //! - [`keeper`]: how the runtime's own thread sleeps beside them.
 //! - [`handlers`]: callbacks on signals, and the thread that calls them.
 //! - [`service`]: queues that stopped or want scratch, faults.
+//! - [`copies`]: copies by engines, and those that engines do not do.
 //! - [`signals`]: creating and destroying signals; doorbells.
 
+pub(crate) mod copies;
 pub(crate) mod handlers;
 pub(crate) mod keeper;
 pub(crate) mod service;
@@ -30,6 +32,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
+use copies::Flight;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use handlers::Handler;
 use service::{Pending, SystemHandler};
@@ -74,6 +77,10 @@ pub(crate) struct Reactor<B: Backend + ?Sized> {
     pending: Lock<VecDeque<Pending>>,
     pending_count: AtomicUsize,
     system: Lock<Vec<Arc<SystemHandler>>>,
+    copies: Lock<Vec<Flight>>,
+    copy_count: AtomicUsize,
+    /// When to look at them again.
+    copies_due: AtomicU64,
     pub doorbells: Box<[DoorbellEntry]>,
     chunks: Lock<Vec<Block<B>>>,
 }
@@ -107,6 +114,9 @@ impl<B: Backend + ?Sized> Reactor<B> {
             pending: Lock::new(VecDeque::new()),
             pending_count: AtomicUsize::new(0),
             system: Lock::new(Vec::new()),
+            copies: Lock::new(Vec::new()),
+            copy_count: AtomicUsize::new(0),
+            copies_due: AtomicU64::new(0),
             doorbells: (0..QUEUES).map(|_| DoorbellEntry::default()).collect(),
             chunks: Lock::new(Vec::new()),
         };

@@ -4,10 +4,10 @@ use super::Reactor;
 use crate::backend::{AgentId, Backend, EventReport, HardwareEvent, MemoryFaultInfo};
 use crate::queue::QueueStatus;
 use crate::runtime::queue::QueueFailure;
+use crate::sync::Ordering;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::sync::atomic::Ordering;
 
 /// What came with the events of one wait.
 pub(crate) type Reports = Vec<EventReport>;
@@ -73,12 +73,16 @@ impl<B: Backend + ?Sized> Reactor<B> {
                 }
             };
             self.make_due(Pending::System(event));
+            if hardware.is_none() {
+                self.lose_copies(agent);
+            }
             for queue in self.live_queues() {
                 if queue.agent() == agent && hardware.is_none_or(|h| queue.is(h)) {
                     queue.fail(status);
                 }
             }
         }
+        self.serve_copies();
         if self.queue_count.load(Ordering::Acquire) != 0 {
             for queue in self.live_queues() {
                 queue.serve();

@@ -34,9 +34,8 @@ use super::service::Reports;
 use crate::backend::{Backend, EventOutcome, LockGuard as Guard, Timeout, WaitMode};
 use crate::config::{CLOCK_LOOKS, SPIN_LOOKS};
 use crate::signal::{Condition, MemoryOrder, SignalFlags, SignalOps, SignalSlot};
-use crate::sync::{AtomicU32, Ordering, RMW_IS_BARRIER, fence};
+use crate::sync::{AtomicU32, Ordering, RMW_IS_BARRIER, compiler_fence, fence};
 use alloc::vec::Vec;
-use core::sync::atomic::compiler_fence;
 
 /// A signal and what is waited for.
 #[derive(Clone, Copy, Debug)]

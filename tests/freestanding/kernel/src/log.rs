@@ -10,6 +10,7 @@ pub(crate) const PASSED: u32 = 33;
 pub(crate) const FAILED: u32 = 35;
 const PANICKED: u32 = 101;
 const TRAPPED: u32 = 103;
+const OVERFLOWED: u32 = 107;
 
 #[defmt::global_logger]
 struct Serial;
@@ -67,6 +68,16 @@ fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
 
 /// An exception of the processor: its number or class, what came with it, where, and the address concerned.
 pub(crate) fn trap(kind: u64, error: u64, at: u64, address: u64) -> ! {
+    if arch::stack_guard().contains(&(address as usize)) {
+        if usable() {
+            defmt::error!(
+                "the stack overflowed: code at {:#x} used address {:#x}",
+                at,
+                address
+            );
+        }
+        arch::exit(OVERFLOWED)
+    }
     if usable() {
         defmt::error!(
             "processor exception {} ({:#x}) at {:#x}, address {:#x}",

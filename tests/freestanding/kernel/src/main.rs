@@ -15,13 +15,36 @@ mod heap;
 mod log;
 mod pages;
 
-use arch::Ram;
+use arch::{Boot, Order, Ram};
 
 /// What the heap gets; devices get the rest.
 const HEAP_BYTES: usize = 96 << 20;
 
-/// Called by `arch` with the memory that is free.
-fn main(ram: Option<Ram>) -> ! {
+/// Uses stack until there is none. Its frame is larger than the guard: it must not step over it.
+#[inline(never)]
+fn overflow(depth: u64) -> u64 {
+    let frame = core::hint::black_box([depth; 2048]);
+    if depth == u64::MAX {
+        return frame[0];
+    }
+    overflow(depth + 1) ^ core::hint::black_box(frame)[2047]
+}
+
+/// Called by `arch` with what the loader says.
+fn main(Boot { ram, order }: Boot) -> ! {
+    match order {
+        Order::Demo => {}
+        Order::Overflow => {
+            defmt::info!("using up the stack");
+            let depth = overflow(0);
+            defmt::error!("FAILED: the stack had no end ({})", depth);
+            arch::exit(log::FAILED)
+        }
+        Order::Unknown => {
+            defmt::error!("FAILED: a command line that this kernel does not know");
+            arch::exit(log::FAILED)
+        }
+    }
     let Some(ram) = ram.filter(|ram| ram.size > 2 * HEAP_BYTES) else {
         defmt::error!("there are no {} bytes of free RAM", 2 * HEAP_BYTES);
         arch::exit(log::FAILED)

@@ -1,20 +1,29 @@
-//! What core's reactor needs for waiting, and its operations by plain names.
+//! What core's reactor is made of, and its operations by plain names.
 
+#[path = "../../../../../core/src/runtime/reactor/handlers.rs"]
+pub(crate) mod handlers;
 #[path = "../../../../../core/src/runtime/reactor/keeper.rs"]
 pub(crate) mod keeper;
+#[path = "../../../../../core/src/runtime/reactor/service.rs"]
+pub(crate) mod service;
 #[path = "../../../../../core/src/runtime/reactor/waiters.rs"]
 pub(crate) mod waiters;
 
-use crate::backend::{Backend, EventId, Events, Lock, Park, Timeout};
-use crate::device::Device;
-use crate::signal::{Condition, MemoryOrder, SignalArena, SignalFlags, SignalOps, SignalSlot};
+use super::error::SignalError;
+use super::queue::QueueInner;
+use crate::backend::{Backend, EventId, EventReport, Events, Lock, Park, QueueHandle, Timeout};
+use crate::device::{Barrier, Device};
+use crate::queue::QueueStatus;
+use crate::signal::{
+    Condition, MemoryOrder, SignalArena, SignalFlags, SignalHandle, SignalOps, SignalSlot,
+};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use handlers::{Handler, HandlerId};
+use service::{Pending, SystemHandler};
+use std::collections::VecDeque;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use waiters::{How, WaitHint, Waited, Waiters};
-
-pub(crate) mod service {
-    pub(crate) type Reports = Vec<crate::backend::EventReport>;
-}
 
 struct Config {
     spin_ns: u64,
@@ -23,33 +32,42 @@ struct Config {
 }
 
 pub(crate) struct Reactor<B: Backend + ?Sized> {
-    backend: Arc<B>,
+    pub(crate) backend: Arc<B>,
     config: Config,
+    pub(crate) arena: SignalArena,
     shared: Vec<EventId>,
     all: Vec<EventId>,
     light_stores: bool,
     waiters: Lock<Waiters>,
+    handlers: Lock<Vec<Handler>>,
+    next_handler: AtomicU64,
+    control: SignalHandle,
+    threaded: AtomicBool,
+    stop: AtomicBool,
+    pub(crate) queues: Lock<Vec<Weak<QueueInner<B>>>>,
+    pub(crate) queue_count: AtomicUsize,
+    pending: Lock<VecDeque<Pending>>,
+    pending_count: AtomicUsize,
+    system: Lock<Vec<Arc<SystemHandler>>>,
 }
 
-// What else the reactor does while it waits is not part of the models.
 impl<B: Backend + ?Sized> Reactor<B> {
-    fn park(&self) -> &dyn Park {
+    pub(crate) fn park(&self) -> &dyn Park {
         self.backend.parker()
     }
 
-    fn service(&self, _: service::Reports) {}
-
-    fn has_pending(&self) -> bool {
-        false
+    pub(crate) fn slot(&self, handle: SignalHandle) -> Result<&SignalSlot, SignalError> {
+        self.arena
+            .get(handle)
+            .ok_or(SignalError::BadHandle { handle })
     }
 
-    fn run_pending_if_unthreaded(&self) {}
+    pub(crate) fn free_doorbell(&self, _: u32) {}
 }
 
 /// A reactor over the device, and an arena of a few signals.
 pub struct Runtime {
-    reactor: Reactor<Device>,
-    arena: SignalArena,
+    reactor: Arc<Reactor<Device>>,
     /// The arena's memory.
     slots: NonNull<[SignalSlot]>,
 }
@@ -59,37 +77,85 @@ unsafe impl Send for Runtime {}
 // SAFETY: as above.
 unsafe impl Sync for Runtime {}
 
+/// The model's queue.
+pub struct Queue(Arc<QueueInner<Device>>);
+
 #[allow(missing_docs, clippy::missing_panics_doc)]
 impl Runtime {
     /// With room for so many signals.
     pub fn new(slots: usize) -> Self {
+        Self::with(slots, Barrier::Fences)
+    }
+
+    /// The same, with this between stores and looks.
+    pub fn with(slots: usize, barrier: Barrier) -> Self {
+        Self::build(slots, barrier, false)
+    }
+
+    /// The same for a runtime whose thread is going to [`run`](Self::run).
+    pub fn threaded(slots: usize, barrier: Barrier) -> Self {
+        Self::build(slots + 1, barrier, true)
+    }
+
+    fn build(slots: usize, barrier: Barrier, threaded: bool) -> Self {
         let slots: Box<[SignalSlot]> = (0..slots).map(|_| SignalSlot::new()).collect();
         let count = slots.len() as u32;
         let slots = NonNull::from(Box::leak(slots));
-        let this = Self {
-            reactor: Reactor {
-                backend: Arc::new(Device::new()),
-                config: Config {
-                    spin_ns: 0,
-                    poll_ns: 0,
-                    recheck_ns: 0,
-                },
-                shared: Device::SHARED.into(),
-                all: [&[Device::FAULT], &Device::SHARED[..]].concat(),
-                light_stores: false,
-                waiters: Lock::new(Waiters::default()),
+        let backend = Arc::new(Device::new(barrier));
+        let mut reactor = Reactor {
+            light_stores: backend.parker().has_heavy_barrier(),
+            backend,
+            config: Config {
+                spin_ns: 0,
+                poll_ns: 0,
+                recheck_ns: 0,
             },
             arena: SignalArena::new(),
-            slots,
+            shared: Device::SHARED.into(),
+            all: [&[Device::FAULT], &Device::SHARED[..]].concat(),
+            waiters: Lock::new(Waiters::default()),
+            handlers: Lock::new(Vec::new()),
+            next_handler: AtomicU64::new(1),
+            control: SignalHandle::NULL,
+            threaded: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            queues: Lock::new(Vec::new()),
+            queue_count: AtomicUsize::new(0),
+            pending: Lock::new(VecDeque::new()),
+            pending_count: AtomicUsize::new(0),
+            system: Lock::new(Vec::new()),
         };
+        let park = reactor.backend.parker();
         // SAFETY: fresh slots, which live until the runtime is dropped.
-        unsafe { this.arena.add_chunk(slots.cast(), count, this.park()) }.expect("a first chunk");
-        drop(this.reactor.waiters.lock(this.park()));
-        this
+        unsafe { reactor.arena.add_chunk(slots.cast(), count, park) }.expect("a first chunk");
+        // First uses, by the only thread.
+        drop(reactor.waiters.lock(park));
+        drop(reactor.handlers.lock(park));
+        drop(reactor.queues.lock(park));
+        drop(reactor.pending.lock(park));
+        reactor.next_handler.load(Ordering::Relaxed);
+        reactor.stop.load(Ordering::Relaxed);
+        reactor.queue_count.load(Ordering::Relaxed);
+        reactor.pending_count.load(Ordering::Relaxed);
+        reactor.threaded.load(Ordering::Relaxed);
+        if threaded {
+            let control = reactor
+                .arena
+                .allocate(0, SignalFlags::RUNTIME, park)
+                .expect("room in the arena");
+            control.bind_event(0, Device::SHARED[0].0);
+            let control = control.handle();
+            reactor.control = control;
+            reactor.set_threaded(true);
+        }
+        Self {
+            reactor: Arc::new(reactor),
+            slots,
+        }
     }
 
     pub fn arena(&self) -> &SignalArena {
-        &self.arena
+        &self.reactor.arena
     }
 
     pub fn park(&self) -> &dyn Park {
@@ -97,14 +163,14 @@ impl Runtime {
     }
 
     pub fn create(&self, value: i64) -> &SignalSlot {
-        self.arena
+        self.arena()
             .allocate(value, SignalFlags::empty(), self.park())
             .expect("room in the arena")
     }
 
     /// As core's reactor destroys a signal.
     pub fn destroy(&self, slot: &SignalSlot) -> bool {
-        let gone = self.arena.release(slot, self.park());
+        let gone = self.arena().release(slot, self.park());
         if gone {
             self.reactor.wake_after_store(slot);
         }
@@ -166,6 +232,63 @@ impl Runtime {
         self.set(Device::SHARED[0]);
     }
 
+    /// A signal that devices announce by the clients' event.
+    pub fn create_bound(&self, value: i64) -> &SignalSlot {
+        let slot = self.create(value);
+        slot.bind_event(0, Device::SHARED[1].0);
+        slot
+    }
+
+    /// The body of the runtime's thread, until [`stop`](Self::stop).
+    pub fn run(&self) {
+        self.reactor.run();
+    }
+
+    pub fn stop(&self) {
+        self.reactor.stop();
+    }
+
+    /// Has it called when the signal is 0.
+    pub fn add_handler(
+        &self,
+        slot: &SignalSlot,
+        callback: impl FnMut(i64) -> bool + Send + 'static,
+    ) -> HandlerId {
+        self.reactor
+            .add_handler(
+                Some((slot.handle(), Condition::Eq, 0)),
+                Box::new(callback),
+            )
+            .expect("a signal")
+    }
+
+    pub fn remove_handler(&self, id: HandlerId) -> bool {
+        self.reactor.remove_handler(id)
+    }
+
+    /// A queue, whose callback is told why it stopped. Takes two signals.
+    pub fn create_queue(&self, callback: impl FnOnce(QueueStatus) + Send + 'static) -> Queue {
+        let callback = Box::new(move |failure: super::queue::QueueFailure| callback(failure.status));
+        Queue(QueueInner::new(&self.reactor, callback))
+    }
+
+    /// What a thread does that looks after queues.
+    pub fn service(&self) {
+        self.reactor.service(Vec::new());
+    }
+
+    /// The calls that are due, by this thread.
+    pub fn run_pending(&self) -> usize {
+        self.reactor.run_pending()
+    }
+
+    /// The driver reports that the queue has stopped.
+    pub fn driver_reports(&self, status: QueueStatus) {
+        self.reactor
+            .backend
+            .report(EventReport::Queue(QueueHandle(1), status));
+    }
+
     /// Waits, sleeping; the value that ended it, or none if the signal was destroyed.
     pub fn wait(&self, slot: &SignalSlot, condition: Condition, compare: i64) -> Option<i64> {
         let watch = Reactor::<Device>::watch(slot, condition, compare);
@@ -199,5 +322,41 @@ impl Drop for Runtime {
     fn drop(&mut self) {
         // SAFETY: leaked from a box in `new`, and nobody has the runtime any more.
         drop(unsafe { Box::from_raw(self.slots.as_ptr()) });
+    }
+}
+
+#[allow(missing_docs, clippy::missing_panics_doc)]
+impl Queue {
+    pub fn device_asks_for_scratch(&self) {
+        self.0.device_asks_for_scratch();
+    }
+
+    /// How often scratch was given and taken back, and how often the doorbell rang.
+    pub fn counts(&self) -> [u64; 3] {
+        self.0.counts()
+    }
+
+    pub fn inactive(&self) -> i64 {
+        self.0.inactive()
+    }
+
+    pub fn fail(&self, status: QueueStatus) {
+        self.0.fail(status);
+    }
+
+    pub fn status(&self) -> Option<QueueStatus> {
+        self.0.status()
+    }
+
+    /// Its failure signal, 1 when it has stopped.
+    pub fn failure<'a>(&self, runtime: &'a Runtime) -> &'a SignalSlot {
+        runtime
+            .arena()
+            .get(self.0.failure_signal())
+            .expect("a signal")
+    }
+
+    pub fn destroy(&self) {
+        self.0.destroy();
     }
 }

@@ -1,5 +1,7 @@
-//! The two things that this kernel asks of a flattened device tree (specification 0.4, chapter 5): where RAM
-//! is, and where the serial port is. Every offset is checked: the tree comes from outside.
+//! What this kernel asks of a flattened device tree (specification 0.4, chapter 5): where RAM is, where the serial port
+//! is, and what the command line says. Every offset is checked: the tree comes from outside.
+
+use crate::arch::Order;
 
 /// A tree's bytes.
 pub(super) struct DeviceTree {
@@ -90,6 +92,17 @@ impl DeviceTree {
             }
         })?;
         range
+    }
+
+    /// What the command line (3.6, `bootargs`) asks for, if there is one.
+    pub(super) fn order(&self) -> Option<Order> {
+        let mut order = None;
+        self.properties(|_, node, name, value| {
+            if node == b"chosen" && name == b"bootargs" {
+                order = text(value).map(Order::read);
+            }
+        })?;
+        order
     }
 
     /// Registers of the first PL011.

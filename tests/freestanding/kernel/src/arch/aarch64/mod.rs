@@ -2,7 +2,7 @@
 
 mod device_tree;
 
-use super::Ram;
+use super::{Boot, Order, Ram};
 use core::arch::{asm, global_asm};
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -23,8 +23,8 @@ static CONSOLE: AtomicUsize = AtomicUsize::new(0);
 extern "C" fn main() -> ! {
     // SAFETY: the loader's tree, in mapped memory that nothing writes; its length is checked there.
     let tree = unsafe { DeviceTree::at(TREE) };
-    let found = tree.map(|tree| (tree.pl011(), tree.memory()));
-    let Some((Some(console), Some((start, size)))) = found else {
+    let found = tree.map(|tree| (tree.pl011(), tree.memory(), tree.order()));
+    let Some((Some(console), Some((start, size)), order)) = found else {
         exit(NO_DEVICE_TREE);
     };
     if !MAPPED_DEVICES.contains(&console) {
@@ -33,10 +33,13 @@ extern "C" fn main() -> ! {
     CONSOLE.store(console as usize, Ordering::Relaxed);
     let start_free = start.max(super::kernel_end() as u64);
     let end = start.saturating_add(size).min(MAPPED_RAM.end);
-    crate::main(end.checked_sub(start_free).map(|size| Ram {
-        start: start_free as usize,
-        size: size as usize,
-    }))
+    crate::main(Boot {
+        ram: end.checked_sub(start_free).map(|size| Ram {
+            start: start_free as usize,
+            size: size as usize,
+        }),
+        order: order.unwrap_or(Order::Demo),
+    })
 }
 
 /// Status of a machine without a usable device tree: there is nowhere to write to.

@@ -43,6 +43,26 @@ start:
     subs x8, x8, #1
     b.ne 4b
 
+    // The block around the guard below the stack, in pages of 4 KiB: the same rights, and no guard.
+    ldr x5, =stack_guard
+    bic x6, x5, #0x1fffff
+    ldr x7, =page_map_3
+    orr x2, x7, #3
+    ldr x4, =0x40000000
+    sub x8, x6, x4
+    lsr x8, x8, #18                 // 8 bytes for each 2 MiB
+    ldr x3, =page_map_2
+    str x2, [x3, x8]
+    mov x8, #512
+7:  ldr x2, =0x0060000000000707     // page, else as above
+    orr x2, x2, x6
+    cmp x6, x5
+    csel x2, xzr, x2, eq
+    str x2, [x7], #8
+    add x6, x6, #0x1000
+    subs x8, x8, #1
+    b.ne 7b
+
     ldr x2, =0xff00                 // attribute 0: device nGnRnE; 1: normal, write-back
     msr mair_el1, x2
     // 39-bit addresses, 4 KiB granule, walks cached and shareable, upper half unused, 36-bit physical.
@@ -73,15 +93,23 @@ start:
 trap_vectors:
 .rept 16
     .balign 128
+    ldr x3, =trap_stack_top         // the other one may have overflowed
+    mov sp, x3
     mrs x0, esr_el1
     mrs x1, elr_el1
     mrs x2, far_el1
     b {trap}
 .endr
+.ltorg
 
 .section .bss
 .balign 4096
 page_map_1: .skip 4096
 page_map_2: .skip 4096
+page_map_3: .skip 4096
+.global stack_guard
+stack_guard: .skip 4096             // nothing is mapped here: growing past its end, the stack meets a fault
 boot_stack: .skip 512 * 1024
 boot_stack_top:
+trap_stack: .skip 16 * 1024
+trap_stack_top:

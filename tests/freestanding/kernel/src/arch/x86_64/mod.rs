@@ -4,7 +4,7 @@ mod paging;
 mod start_info;
 mod traps;
 
-use super::Ram;
+use super::Boot;
 use core::arch::{asm, global_asm};
 
 global_asm!(include_str!("start.s"), main = sym main, trap = sym traps::trap);
@@ -18,9 +18,9 @@ extern "C" fn main(start_info: usize) -> ! {
     start_serial();
     traps::start();
     // QEMU's loader puts its tables into the page at address zero, which is about to go.
-    let ram = start_info::free_ram(start_info);
+    let boot = start_info::read(start_info);
     paging::protect();
-    crate::main(ram)
+    crate::main(boot)
 }
 
 /// 115200 baud, 8 bits, no parity, FIFOs on, no interrupts.

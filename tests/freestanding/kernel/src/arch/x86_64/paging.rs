@@ -1,4 +1,4 @@
-//! Rights of pages: code is not writable, data is not executable, nothing is at address zero.
+//! Rights of pages: code is not writable, data is not executable, nothing is at address zero and below the stack.
 
 use core::arch::asm;
 
@@ -13,6 +13,7 @@ unsafe extern "C" {
     static mut page_map_4: [u64; 512];
     static mut page_map_2: [u64; 2048];
     static mut page_map_1: [u64; 512];
+    static mut page_map_guard: [u64; 512];
     static kernel_text: u8;
     static kernel_constants: u8;
     static kernel_data: u8;
@@ -35,19 +36,31 @@ pub(super) fn protect() {
         // its address, code stays executable and data writable.
         unsafe { page_map_2[index] = address | PRESENT | LARGE | rights };
     }
-    for (index, address) in (0u64..512).map(|i| (i as usize, i * PAGE)) {
-        let entry = if address == 0 {
+    // SAFETY: as above; nothing of this kernel or of the loader is in the first page.
+    unsafe { leave_out(0, &raw mut page_map_1) };
+    let guard = crate::arch::stack_guard().start as u64;
+    // SAFETY: as above; the guard is a page among the kernel's data that nobody uses.
+    unsafe { leave_out(guard, &raw mut page_map_guard) };
+    let root = (&raw const page_map_4).addr();
+    // SAFETY: the table that is in use already; this makes the processor forget old entries.
+    unsafe { asm!("mov cr3, {}", in(reg) root, options(nostack)) };
+}
+
+/// Leaves a page out: the 2 MiB of data around it become small pages with the same addresses, in a table of theirs.
+///
+/// # Safety
+/// Nothing uses the page, its neighbours are data, and the table is nobody else's.
+unsafe fn leave_out(page: u64, table: *mut [u64; 512]) {
+    let block = page / LARGE_PAGE;
+    for (index, address) in (0u64..512).map(|i| (i as usize, block * LARGE_PAGE + i * PAGE)) {
+        let entry = if address == page {
             0
         } else {
             address | PRESENT | WRITABLE | NO_EXECUTE
         };
-        // SAFETY: as above; nothing of this kernel or of the loader is in the first page.
-        unsafe { page_map_1[index] = entry };
+        // SAFETY: the table is the caller's to give.
+        unsafe { (*table)[index] = entry };
     }
-    let small = (&raw const page_map_1).addr() as u64;
-    // SAFETY: as above. The first 2 MiB become small pages with the same addresses.
-    unsafe { page_map_2[0] = small | PRESENT | WRITABLE };
-    let root = (&raw const page_map_4).addr();
-    // SAFETY: the table that is in use already; this makes the processor forget old entries.
-    unsafe { asm!("mov cr3, {}", in(reg) root, options(nostack)) };
+    // SAFETY: the rights of the pages that somebody uses are those of the block before.
+    unsafe { page_map_2[block as usize] = table.addr() as u64 | PRESENT | WRITABLE };
 }

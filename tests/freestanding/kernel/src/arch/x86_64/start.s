@@ -97,7 +97,8 @@ start_64:
     call {main}
     ud2
 
-# Traps: a vector and an error code on the stack, then Rust, which does not come back.
+# Traps: on a stack of their own, which the task segment names (traps.rs); a vector and an error code, then Rust, which
+# does not come back.
 .balign 16
 .global trap_stubs
 trap_stubs:
@@ -127,20 +128,29 @@ trap_table:
 .irp vector, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
     .quad trap_\vector
 .endr
+boot_gdt_pointer:
+    .word 31
+    .quad boot_gdt
+
+# The processor marks the task segment as busy: not a constant.
+.section .data
 .balign 8
+.global boot_gdt
 boot_gdt:
     .quad 0
     .quad 0x00af9b000000ffff    # 64-bit code, ring 0
-boot_gdt_pointer:
-    .word 15
-    .quad boot_gdt
+    .quad 0, 0                  # the task segment
 
 .section .bss
 .balign 4096
-.global page_map_4, page_map_2, page_map_1
+.global page_map_4, page_map_2, page_map_1, page_map_guard, stack_guard, trap_stack_top
 page_map_4: .skip 4096
 page_map_3: .skip 4096
 page_map_2: .skip 4 * 4096
 page_map_1: .skip 4096
+page_map_guard: .skip 4096
+stack_guard: .skip 4096         # nothing is mapped here: growing past its end, the stack meets a fault
 boot_stack: .skip 512 * 1024
 boot_stack_top:
+trap_stack: .skip 16 * 1024
+trap_stack_top:
