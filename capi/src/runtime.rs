@@ -141,7 +141,11 @@ impl State {
     /// Stops the queues, so that no device uses a client's memory any more, and gives everything
     /// else back.
     pub fn close(&self) {
-        let server = self.ipc.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let server = self
+            .ipc
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         drop(server);
         self.queues.clear();
         for (parts, _) in self.executables.all() {

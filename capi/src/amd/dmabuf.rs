@@ -32,7 +32,10 @@ fn export(
     }
     let address = Address::from(ptr);
     let known = state.runtime.pointer_info(address);
-    let end = address.0.wrapping_sub(known.agent_base.0).checked_add(size as u64);
+    let end = address
+        .0
+        .wrapping_sub(known.agent_base.0)
+        .checked_add(size as u64);
     if !matches!(known.kind, PointerKind::Hsa | PointerKind::Virtual)
         || end.is_none_or(|end| end > known.size)
     {

@@ -8,9 +8,8 @@ use super::{
     DmaError, DmaProgress, DmaRequest, DmaTicket, EventError, EventId, EventKind, EventOutcome,
     EventReport, Events, HardwareQueue, ImportedMemory, Ipc, LinkInfo, MappedMemory, Memory,
     MemoryAccess, MemoryBank, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest, Park,
-    Profiling, QueueCreateError,
-    QueueHandle, QueueRequest, QueueUpdate, Queues, SkippedAgent, Svm, SvmAttribute, SvmError,
-    Timeout, Topology, TopologyError, VirtualMemory, WaitMode,
+    Profiling, QueueCreateError, QueueHandle, QueueRequest, QueueUpdate, Queues, SkippedAgent, Svm,
+    SvmAttribute, SvmError, Timeout, Topology, TopologyError, VirtualMemory, WaitMode,
 };
 use core::error::Error;
 use core::ptr::NonNull;

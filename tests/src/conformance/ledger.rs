@@ -64,9 +64,7 @@ impl Hook for Ledger {
             | Call::RegisterHost { .. }
             | Call::ImportDmabuf(..)
             | Call::CreateMemory(_)
-            | Call::ImportMemory(_) => {
-                books.give("memory", number, call)
-            }
+            | Call::ImportMemory(_) => books.give("memory", number, call),
             Call::Free(handle) => books.take("memory", handle.0),
             Call::MapMemory { .. } => books.give("mapping", number, call),
             Call::UnmapMemory(mapping) => books.take("mapping", mapping.0),

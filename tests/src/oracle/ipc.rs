@@ -10,7 +10,11 @@ pub fn check(data: &[u8]) {
     }
     if let Some(handle) = Handle::parse(&words) {
         assert!(handle.process > 0);
-        assert_eq!(handle.emit(), words, "a handle has bits that nobody looks at");
+        assert_eq!(
+            handle.emit(),
+            words,
+            "a handle has bits that nobody looks at"
+        );
     }
     // A question or an answer is all of a message, whatever comes after it.
     for length in [data.len(), QUESTION, ANSWER] {

@@ -93,7 +93,13 @@ fn peer(stream: &UnixStream) -> Option<i32> {
     // SAFETY: writes at most `length` bytes to the structure, which is of numbers alone.
     let answer = unsafe {
         let place = (&raw mut found).cast();
-        getsockopt(stream.as_raw_fd(), SOL_SOCKET, SO_PEERCRED, place, &mut length)
+        getsockopt(
+            stream.as_raw_fd(),
+            SOL_SOCKET,
+            SO_PEERCRED,
+            place,
+            &mut length,
+        )
     };
     let whole = answer == 0 && length as usize == size_of::<Credentials>();
     (whole && found.user == rustix::process::geteuid().as_raw()).then_some(found.process)
@@ -218,10 +224,11 @@ impl Drop for Server {
 pub fn ask(handle: &Handle) -> Result<(OwnedFd, u64), AskError> {
     let address = name(handle.process.cast_unsigned(), handle.server);
     let address = address.map_err(|_| AskError::Unknown)?;
-    let stream = UnixStream::connect_addr(&address).map_err(|error| match error.raw_os_error() {
-        Some(code) if code == Errno::MFILE.raw_os_error() => AskError::Exhausted,
-        _ => AskError::Unknown,
-    })?;
+    let stream =
+        UnixStream::connect_addr(&address).map_err(|error| match error.raw_os_error() {
+            Some(code) if code == Errno::MFILE.raw_os_error() => AskError::Exhausted,
+            _ => AskError::Unknown,
+        })?;
     // Whoever has taken the name meanwhile is not asked.
     if peer(&stream) != Some(handle.process) {
         return Err(AskError::Unknown);
