@@ -321,6 +321,57 @@ static void mapped(void) {
   MUST(hsa_amd_vmem_address_free(va, 8 * CHUNK));
 }
 
+typedef struct {
+  hsa_agent_t all[8];
+  int count;
+} gpus_t;
+
+static hsa_status_t collect(hsa_agent_t agent, void *data) {
+  gpus_t *gpus = data;
+  hsa_device_type_t type;
+  MUST(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
+  if (type == HSA_DEVICE_TYPE_GPU && gpus->count < 8)
+    gpus->all[gpus->count++] = agent;
+  return HSA_STATUS_SUCCESS;
+}
+
+/* Where there are several GPUs, each has access of its own to memory of the first one. */
+static void several_gpus(const char *adds) {
+  gpus_t gpus = {.count = 0};
+  MUST(hsa_iterate_agents(collect, &gpus));
+  float *va;
+  vmem_handle_t memory;
+  MUST(hsa_amd_vmem_address_reserve((void **)&va, CHUNK, 0, 0));
+  MUST(hsa_amd_vmem_handle_create(vram, CHUNK, 0, 0, &memory));
+  MUST(hsa_amd_vmem_map(va, CHUNK, 0, memory, 0));
+  float value = 1.0f, found;
+  MUST(hsa_memory_copy(va, &value, sizeof value));
+  agents_t first = agents;
+  kernel_t first_add = add;
+  for (int i = 0; i < gpus.count; i++) {
+    agents.gpu = gpus.all[i];
+    CHECK(access_of(va, agents.gpu) == ACCESS_NONE);
+    give(va, CHUNK, agents.gpu, ACCESS_RW);
+    hsa_executable_t executable = load_code(agents.gpu, adds);
+    add = find_kernel(executable, agents.gpu, "vector_add.kd");
+    add_on_gpu(va, va, va, 64);
+    MUST(hsa_executable_destroy(executable));
+    value *= 2;
+    MUST(hsa_memory_copy(&found, va, sizeof found));
+    CHECK(found == value);
+  }
+  agents = first;
+  add = first_add;
+  /* Taking it away from one leaves the others theirs. */
+  give(va, CHUNK, gpus.all[0], ACCESS_NONE);
+  for (int i = 0; i < gpus.count; i++)
+    CHECK(access_of(va, gpus.all[i]) == (i == 0 ? ACCESS_NONE : ACCESS_RW));
+  CHECK(fault_of(&store, (uint64_t)(uintptr_t)va, 1) == (uint64_t)(uintptr_t)va);
+  MUST(hsa_amd_vmem_unmap(va, CHUNK));
+  MUST(hsa_amd_vmem_handle_release(memory));
+  MUST(hsa_amd_vmem_address_free(va, CHUNK));
+}
+
 static void send_file(int socket, int file) {
   char byte = 0, control[CMSG_SPACE(sizeof(int))] = {0};
   struct iovec part = {&byte, 1};
@@ -435,6 +486,7 @@ int main(int argc, char **argv) {
   CHECK(has);
   misuse();
   mapped();
+  several_gpus(argv[1]);
   shared(argv);
   /* What is left goes with the runtime. */
   void *va;

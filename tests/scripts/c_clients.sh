@@ -118,6 +118,7 @@ for backend in sim kfd; do
     run "$backend:${object%w64}" vector_add "$objects/vector_add-$object-O2-v5.co"
   done
   run "$backend:gfx90a,gfx90a" copies
+  run "$backend:gfx90a,gfx90a" vmem "$objects/vector_add-gfx90a-O2-v5.co" "$objects/fault-gfx90a-O2-v5.co"
   run "$backend:gfx90a,gfx1100" vector_add "$objects/vector_add-gfx1100-O2-v5.co" 100000 gfx1100
 done
 # The host does not reach device memory there: engines copy.
