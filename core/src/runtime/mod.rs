@@ -22,6 +22,7 @@ mod program;
 mod queue;
 mod reactor;
 mod scratch;
+mod shared_signals;
 mod sharing;
 mod signals;
 mod spawn;
@@ -48,8 +49,8 @@ pub use spawn::StdSpawn;
 pub use spawn::{Join, Spawn};
 
 use crate::backend::{AgentId, Backend, BankId, HeapKind, Lock, Park};
-use crate::mem::{KernargArena, PointerKind, Registry, VirtualBooks};
-use crate::signal::SignalSlot;
+use crate::mem::{KernargArena, PointerKind, Registry, VirtualBooks, VirtualMemoryId};
+use crate::signal::{SignalHandle, SignalSlot};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -63,6 +64,8 @@ pub struct Runtime<B: Backend + ?Sized> {
     memory: Lock<Registry>,
     /// Taken before `memory`.
     virtual_memory: Lock<VirtualBooks>,
+    /// Signals that other processes can have, or had, and their memory.
+    shared_signals: Lock<Vec<(SignalHandle, VirtualMemoryId)>>,
     thread: Lock<Option<Box<dyn Join>>>,
     next_queue: AtomicU64,
     /// Arguments of the dispatch helper, from its first use on.
@@ -90,6 +93,7 @@ impl<B: Backend + ?Sized + 'static> Runtime<B> {
             agents,
             memory: Lock::new(Registry::new()),
             virtual_memory: Lock::new(VirtualBooks::new()),
+            shared_signals: Lock::new(Vec::new()),
             thread: Lock::new(None),
             next_queue: AtomicU64::new(0),
             kernarg: Lock::new(None),
@@ -163,6 +167,10 @@ impl<B: Backend + ?Sized> Runtime<B> {
         &self.virtual_memory
     }
 
+    pub(crate) fn shared_signals(&self) -> &Lock<Vec<(SignalHandle, VirtualMemoryId)>> {
+        &self.shared_signals
+    }
+
     pub(crate) fn park(&self) -> &dyn Park {
         self.reactor.park()
     }
@@ -203,6 +211,7 @@ impl<B: Backend + ?Sized> Drop for Runtime<B> {
                 );
             }
         }
+        self.reactor.arena.forget_shared();
         self.close_virtual_memory();
     }
 }

@@ -3,6 +3,7 @@
 use rukh_core::backend::{AgentId, Backend, MemoryAccess, MemoryError};
 use rukh_core::mem::{Address, PointerKind, Pool, PoolFlags, RangeError, VirtualMemoryId};
 use rukh_core::runtime::VirtualError;
+use std::os::fd::{FromRawFd, OwnedFd};
 
 use super::failure::{ensure, ensure_eq, ensure_matches};
 use super::{Factory, Outcome, World};
@@ -197,7 +198,7 @@ pub(super) fn memory_is_had_again_by_its_descriptor<F: Factory>(factory: &F) -> 
     let descriptor = runtime.export_memory(memory)?;
     let imported = runtime.import_memory(descriptor);
     // SAFETY: made for this process, and nobody else knows of it.
-    unsafe { libc::close(descriptor) };
+    drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
     let imported = imported?;
     ensure_eq!(runtime.memory_properties(imported)?.size, PIECE);
     runtime.map_memory(at, PIECE, memory)?;

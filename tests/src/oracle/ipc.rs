@@ -1,6 +1,6 @@
 //! What processes send each other to share memory: handles, questions and answers are read as they were written, or refused.
 
-use rukh_capi::amd::ipc::message::{ANSWER, Answer, Handle, QUESTION, Question};
+use rukh_capi::amd::ipc::message::{ANSWER, Answer, Handle, Kind, QUESTION, Question};
 
 /// Reads `data` as each of them, and each as what it was made of.
 pub fn check(data: &[u8]) {
@@ -40,12 +40,14 @@ mod tests {
     fn random_messages_and_messages_with_a_wrong_bit_hold() {
         let mut rng = Rng::new(1);
         let handle = Handle {
+            kind: Kind::Memory,
             process: 1234,
             server: 0x1111_2222_3333_4444,
             token: 0x5555_6666_7777_8888,
         };
         let handle: Vec<u8> = handle.emit().iter().flat_map(|w| w.to_le_bytes()).collect();
         let question = Question {
+            kind: Kind::Signal,
             server: 3,
             token: 4,
         };

@@ -4,8 +4,32 @@
 
 /// `Rki` and the version of what is below.
 const MAGIC: u32 = 0x0169_6b52;
-/// A handle of memory. There are no others yet.
-const MEMORY: u32 = 1;
+/// What is shared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// An allocation.
+    Memory,
+    /// A signal.
+    Signal,
+}
+
+impl Kind {
+    const fn number(self) -> u32 {
+        match self {
+            Self::Memory => 1,
+            Self::Signal => 2,
+        }
+    }
+
+    const fn parse(number: u32) -> Option<Self> {
+        match number {
+            1 => Some(Self::Memory),
+            2 => Some(Self::Signal),
+            _ => None,
+        }
+    }
+}
+
 /// Addresses that a process can have.
 const MOST_BYTES: u64 = 1 << 47;
 
@@ -14,9 +38,11 @@ pub const QUESTION: usize = 24;
 /// Bytes of an answer.
 pub const ANSWER: usize = 24;
 
-/// Names memory of a process: the eight words of `hsa_amd_ipc_memory_t`.
+/// Names what a process shares: the eight words of `hsa_amd_ipc_memory_t`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Handle {
+    /// What it is.
+    pub kind: Kind,
     /// The process.
     pub process: i32,
     /// Its server, of those that it has had.
@@ -30,7 +56,7 @@ impl Handle {
     pub const fn emit(&self) -> [u32; 8] {
         [
             MAGIC,
-            MEMORY,
+            self.kind.number(),
             self.process.cast_unsigned(),
             self.server as u32,
             (self.server >> 32) as u32,
@@ -42,7 +68,10 @@ impl Handle {
 
     /// Back from that, if it can be one.
     pub const fn parse(words: &[u32; 8]) -> Option<Self> {
-        let [MAGIC, MEMORY, process, a, b, c, d, 0] = *words else {
+        let [MAGIC, kind, process, a, b, c, d, 0] = *words else {
+            return None;
+        };
+        let Some(kind) = Kind::parse(kind) else {
             return None;
         };
         let process = process.cast_signed();
@@ -50,6 +79,7 @@ impl Handle {
             return None;
         }
         Some(Self {
+            kind,
             process,
             server: a as u64 | (b as u64) << 32,
             token: c as u64 | (d as u64) << 32,
@@ -67,9 +97,11 @@ fn double(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(eight.try_into().ok()?))
 }
 
-/// Asks a server for memory.
+/// Asks a server for what it shares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Question {
+    /// Of the handle.
+    pub kind: Kind,
     /// Of the handle.
     pub server: u64,
     /// Of the handle.
@@ -81,7 +113,7 @@ impl Question {
     pub fn emit(&self) -> [u8; QUESTION] {
         let mut bytes = [0; QUESTION];
         bytes[..4].copy_from_slice(&MAGIC.to_le_bytes());
-        bytes[4..8].copy_from_slice(&MEMORY.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.kind.number().to_le_bytes());
         bytes[8..16].copy_from_slice(&self.server.to_le_bytes());
         bytes[16..].copy_from_slice(&self.token.to_le_bytes());
         bytes
@@ -89,10 +121,9 @@ impl Question {
 
     /// Back from bytes, if they are one and nothing else.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let known = bytes.len() == QUESTION
-            && word(bytes, 0) == Some(MAGIC)
-            && word(bytes, 4) == Some(MEMORY);
+        let known = bytes.len() == QUESTION && word(bytes, 0) == Some(MAGIC);
         known.then_some(Self {
+            kind: Kind::parse(word(bytes, 4)?)?,
             server: double(bytes, 8)?,
             token: double(bytes, 16)?,
         })
@@ -149,17 +180,19 @@ mod tests {
     #[test]
     fn what_was_emitted_is_read_back_and_nothing_else_is() {
         let handle = Handle {
+            kind: Kind::Signal,
             process: 77,
             server: 0x0123_4567_89ab_cdef,
             token: u64::MAX - 3,
         };
         assert_eq!(Handle::parse(&handle.emit()), Some(handle));
-        for (at, wrong) in [(0, 0), (1, 2), (2, 0), (2, u32::MAX), (7, 1)] {
+        for (at, wrong) in [(0, 0), (1, 3), (2, 0), (2, u32::MAX), (7, 1)] {
             let mut words = handle.emit();
             words[at] = wrong;
             assert_eq!(Handle::parse(&words), None, "{at} {wrong}");
         }
         let question = Question {
+            kind: Kind::Memory,
             server: 5,
             token: 6,
         };

@@ -1,8 +1,7 @@
-//! Sharing memory between processes of one machine and user, by handles that clients carry over.
+//! Sharing memory and signals between processes of one machine and user, by handles that clients carry over.
 //!
 //! [`message`] has what goes between processes, [`server`] who sends it. The memory itself goes as a dmabuf's descriptor, so that
-//! what can be shared is what can be exported: device memory. Signals are not shared: a device finds them in memory of the
-//! process's own, and nothing gives out a handle of one, so that none is valid.
+//! what can be shared is what can be exported: device memory, and the pages of signals that were created for it.
 
 pub mod message;
 mod server;
@@ -12,10 +11,12 @@ pub use server::Server;
 use crate::abi::{Agent, IpcMemory, Signal, Status};
 use crate::amd::pool::agent_ids;
 use crate::arg::{In, Out};
-use crate::entry::{callbacks, entry, gather, not_yet};
+use crate::entry::{Result, callbacks, entry, gather};
+use crate::runtime::State;
+use crate::signal::find;
 use crate::state::open;
 use core::ffi::c_void;
-use message::Handle;
+use message::{Handle, Kind};
 use rukh_core::backend::MemoryError;
 use rukh_core::mem::{Address, PointerKind};
 use rukh_core::runtime::AllocError;
@@ -25,6 +26,36 @@ use std::sync::PoisonError;
 
 /// Allocations are of whole pages, whatever was asked for.
 const PAGE: u64 = 4096;
+
+/// Offers a descriptor to other processes. Gives the handle, and what takes it back.
+fn offer(
+    state: &State,
+    kind: Kind,
+    file: OwnedFd,
+    size: u64,
+) -> Result<(Handle, impl FnOnce() + Send + use<>)> {
+    let mut server = state.ipc.lock().unwrap_or_else(PoisonError::into_inner);
+    let server = match &*server {
+        Some(server) => server,
+        None => server.insert(Server::start().map_err(|_| Status::OUT_OF_RESOURCES)?),
+    };
+    let offered = server.offer(kind, file, size);
+    Ok((offered, server.withdrawal(offered)))
+}
+
+/// The handle that a client gives, if it can be one of this kind.
+fn handle_of(kind: Kind, given: In<IpcMemory>) -> Result<Handle> {
+    Handle::parse(&given.required()?.handle)
+        .filter(|handle| handle.kind == kind)
+        .ok_or(Status::INVALID_ARGUMENT)
+}
+
+const fn status(error: AskError) -> Status {
+    match error {
+        AskError::Unknown => Status::INVALID_ARGUMENT,
+        AskError::Exhausted => Status::OUT_OF_RESOURCES,
+    }
+}
 
 entry! {
     /// `hsa_amd_ipc_memory_create`: a handle of an allocation for other processes.
@@ -51,13 +82,7 @@ entry! {
         })?;
         // SAFETY: made just now for this process, and nobody else knows of it.
         let file = unsafe { OwnedFd::from_raw_fd(file) };
-        let mut server = state.ipc.lock().unwrap_or_else(PoisonError::into_inner);
-        let server = match &*server {
-            Some(server) => server,
-            None => server.insert(Server::start().map_err(|_| Status::OUT_OF_RESOURCES)?),
-        };
-        let offered = server.offer(file, len as u64);
-        let withdraw = server.withdrawal(offered);
+        let (offered, withdraw) = offer(&state, Kind::Memory, file, len as u64)?;
         // The memory outlives its allocation with those who have it; others get no more of it.
         state.runtime.on_free(address, offered.token, Box::new(move |_| withdraw()))?;
         place.put(IpcMemory { handle: offered.emit() });
@@ -68,7 +93,7 @@ entry! {
     fn hsa_amd_ipc_memory_attach(state; handle: In<IpcMemory>, len: usize, num_agents: u32,
         mapping_agents: In<Agent>, mapped_ptr: Out<*mut c_void>) {
         let place = mapped_ptr.required()?;
-        let handle = Handle::parse(&handle.required()?.handle).ok_or(Status::INVALID_ARGUMENT)?;
+        let handle = handle_of(Kind::Memory, handle)?;
         let agents = match num_agents {
             0 => state.gpus(),
             count => agent_ids(&state, count as usize, mapping_agents)
@@ -78,10 +103,7 @@ entry! {
         if len == 0 || agents.is_empty() || !agents.iter().all(is_gpu) {
             return Err(Status::INVALID_ARGUMENT);
         }
-        let (file, size) = ask(&handle).map_err(|error| match error {
-            AskError::Unknown => Status::INVALID_ARGUMENT,
-            AskError::Exhausted => Status::OUT_OF_RESOURCES,
-        })?;
+        let (file, size) = ask(&handle).map_err(status)?;
         if size != len as u64 {
             return Err(Status::INVALID_ARGUMENT);
         }
@@ -120,7 +142,35 @@ callbacks! {
     }
 }
 
-not_yet! {
-    fn hsa_amd_ipc_signal_create(signal: Signal, handle: Out<IpcMemory>) -> NOT_SUPPORTED;
-    fn hsa_amd_ipc_signal_attach(handle: In<IpcMemory>, signal: Out<Signal>) -> INVALID_ARGUMENT;
+entry! {
+    /// `hsa_amd_ipc_signal_create`: a handle of a signal that was created for it.
+    fn hsa_amd_ipc_signal_create(state; signal: Signal, handle: Out<IpcMemory>) {
+        let place = handle.required()?;
+        let signal = find(&state, signal).map_err(|_| Status::INVALID_ARGUMENT)?.handle();
+        if !state.runtime.has_virtual_memory() {
+            return Err(Status::NOT_SUPPORTED);
+        }
+        let file = state.runtime.export_signal(signal).map_err(|error| match error.into() {
+            Status::OUT_OF_RESOURCES => Status::OUT_OF_RESOURCES,
+            _ => Status::INVALID_ARGUMENT,
+        })?;
+        // SAFETY: made just now for this process, and nobody else knows of it.
+        let file = unsafe { OwnedFd::from_raw_fd(file) };
+        let (offered, _) = offer(&state, Kind::Signal, file, PAGE)?;
+        place.put(IpcMemory { handle: offered.emit() });
+        Ok(())
+    }
+
+    /// `hsa_amd_ipc_signal_attach`: another process's signal. Destroying it ends it for this process alone.
+    fn hsa_amd_ipc_signal_attach(state; handle: In<IpcMemory>, signal: Out<Signal>) {
+        let place = signal.required()?;
+        let handle = handle_of(Kind::Signal, handle)?;
+        let (file, _) = ask(&handle).map_err(status)?;
+        let attached = state.runtime.attach_signal(file.as_raw_fd()).map_err(|error| match error.into() {
+            Status::OUT_OF_RESOURCES => Status::OUT_OF_RESOURCES,
+            _ => Status::INVALID_ARGUMENT,
+        })?;
+        place.put(Signal { handle: attached.0 });
+        Ok(())
+    }
 }

@@ -3,7 +3,7 @@
 //! Only processes of the same user are answered, and asked. A descriptor is all that is given: it names one allocation's memory
 //! and nothing else, and the memory stays as long as somebody has it. A peer that says nothing is left after a while.
 
-use super::message::{ANSWER, Answer, Handle, QUESTION, Question};
+use super::message::{ANSWER, Answer, Handle, Kind, QUESTION, Question};
 use core::ffi::{c_int, c_void};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -27,6 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Memory that was offered.
 #[derive(Debug)]
 struct Offer {
+    kind: Kind,
     file: OwnedFd,
     size: u64,
 }
@@ -122,7 +123,8 @@ impl Shared {
         let question = Question::parse(&bytes).filter(|asked| asked.server == self.number);
         let found = question.and_then(|asked| {
             let offers = self.offers();
-            let offer = offers.get(&asked.token)?;
+            let offer = offers.get(&asked.token);
+            let offer = offer.filter(|offer| offer.kind == asked.kind)?;
             Some((offer.file.try_clone(), offer.size))
         });
         match found {
@@ -183,10 +185,13 @@ impl Server {
     }
 
     /// Offers memory by its descriptor.
-    pub fn offer(&self, file: OwnedFd, size: u64) -> Handle {
+    pub fn offer(&self, kind: Kind, file: OwnedFd, size: u64) -> Handle {
         let token = secret();
-        self.shared.offers().insert(token, Offer { file, size });
+        self.shared
+            .offers()
+            .insert(token, Offer { kind, file, size });
         Handle {
+            kind,
             process: std::process::id().cast_signed(),
             server: self.shared.number,
             token,
@@ -194,7 +199,7 @@ impl Server {
     }
 
     /// What takes an offer back, for whoever frees the memory.
-    pub fn withdrawal(&self, handle: Handle) -> impl FnOnce() + Send + 'static {
+    pub fn withdrawal(&self, handle: Handle) -> impl FnOnce() + Send + use<> {
         let shared = Arc::downgrade(&self.shared);
         move || {
             if let Some(shared) = shared.upgrade() {
@@ -243,6 +248,7 @@ fn exchange(
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let question = Question {
+        kind: handle.kind,
         server: handle.server,
         token: handle.token,
     };

@@ -120,7 +120,7 @@ impl Client {
                 let text = text.as_ref().map_or(null(), |text| text.as_ptr());
                 let _ = call!(hsa_isa_from_name(text, &mut 0));
             }
-            // What is shared can be attached; what was made up cannot. Signals are not shared.
+            // What is shared can be attached; what was made up cannot.
             4 => {
                 let mut room = [0u64; 8];
                 let room: *mut core::ffi::c_void = room.as_mut_ptr().cast();
@@ -131,7 +131,14 @@ impl Client {
                     assert_ne!(call!(hsa_amd_ipc_memory_detach(memory)), SUCCESS);
                     assert_eq!(call!(hsa_amd_ipc_memory_detach(at)), SUCCESS);
                 }
-                assert_ne!(call!(hsa_amd_ipc_signal_create(signal, room)), SUCCESS);
+                if call!(hsa_amd_ipc_signal_create(signal, room)) == SUCCESS {
+                    let mut attached = 0;
+                    assert_eq!(
+                        call!(hsa_amd_ipc_signal_attach(room, &mut attached)),
+                        SUCCESS
+                    );
+                    assert_eq!(call!(hsa_signal_destroy(attached)), SUCCESS);
+                }
                 let (mut at, mut attached) = (null_mut(), 0);
                 let from = handle.as_ptr().cast();
                 assert_ne!(
