@@ -1,6 +1,6 @@
 //! What processes send each other to share memory: handles, questions and answers are read as they were written, or refused.
 
-use rukh_capi::amd::ipc::message::{ANSWER, Answer, Handle, Kind, QUESTION, Question};
+use rukh_capi::amd::ipc::message::{ANSWER, Answer, Handle, QUESTION, Question};
 
 /// Reads `data` as each of them, and each as what it was made of.
 pub fn check(data: &[u8]) {
@@ -35,6 +35,7 @@ pub fn check(data: &[u8]) {
 mod tests {
     use super::*;
     use crate::oracle::rng::Rng;
+    use rukh_capi::amd::ipc::message::Kind;
 
     #[test]
     fn random_messages_and_messages_with_a_wrong_bit_hold() {
