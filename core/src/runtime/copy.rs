@@ -284,6 +284,8 @@ impl<B: Backend + ?Sized> Runtime<B> {
         place
             .owner
             .filter(gpu)
+            // Whose virtual memory it is may have no access to it.
+            .filter(|owner| self.reaches(*owner, address))
             .ok_or(AllocError::NotReachable { address })
     }
 
