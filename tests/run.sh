@@ -3,7 +3,8 @@
 #
 #   quick    unit and conformance tests, a small sample of the golden kernels (under 5 minutes)
 #   (none)   what CI runs: everything, the golden matrix as a pairwise sample seeded by the commit
-#   full     everything, the golden matrix whole, each injected fault, fuzz targets ten minutes each
+#   full     everything, the golden matrix whole, each injected fault, every combination of features, packages built from
+#            their archives, more code under sanitizers, fuzz targets ten minutes each and what their inputs cover
 #
 # RUKH_TEST_SEED overrides the seed of the sample. Nothing is skipped: a missing tool is installed from
 # Debian's packages or crates.io, or the run fails.
@@ -59,7 +60,15 @@ bare_targets() { bash tests/scripts/targets.sh; }
 boot_kernel() { bash tests/scripts/boot.sh; }
 loom_models() { (cd tests/loom && cargo fmt --check && cargo test --locked); }
 sanitizers() { bash tests/scripts/sanitizers.sh thread; }
+more_sanitizers() {
+  bash tests/scripts/sanitizers.sh address capi
+  bash tests/scripts/sanitizers.sh thread capi
+}
 supply_chain() { bash tests/scripts/supply_chain.sh deny; }
+# Each feature alone, none and all of them; in mode full every combination.
+features() { bash tests/scripts/supply_chain.sh "$([ "$mode" = full ] && echo features || echo each)"; }
+# What would be published, looked at; in mode full also built from it.
+packages() { bash tests/scripts/supply_chain.sh "$([ "$mode" = full ] && echo packages || echo archives)"; }
 example() { cargo run --release --locked -p rukh-backend-sim --example vector_add; }
 c_library() { sh capi/install.sh "$prefix" && sh tests/scripts/exports.sh release; }
 package() { sh tests/scripts/package.sh "$prefix"; }
@@ -77,6 +86,8 @@ fuzz_coverage() { bash tests/scripts/fuzz_coverage.sh; }
 kfd_record() { sh tests/scripts/kfd_record.sh; }
 virtual_machine() { bash tests/scripts/vm.sh; }
 docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
+# Examples in the documentation are among the unit tests; here those without features, too.
+docs_of_features() { bash tests/scripts/supply_chain.sh docs; }
 
 stage "install tools" install_tools
 stage "lint" lint
@@ -88,9 +99,11 @@ if [ "$mode" != quick ]; then
   stage "tier 0 without std and alloc" freestanding
   stage "processors without an operating system" bare_targets
   stage "a kernel that boots, on x86-64 and on AArch64" boot_kernel
-  stage "models of the queue ring, locks, signals and waits" loom_models
+  stage "models of the queue ring, locks, signals, waits, callbacks and queues" loom_models
   stage "core under the thread sanitizer" sanitizers
   stage "licences, sources and duplicates of dependencies" supply_chain
+  stage "combinations of features" features
+  stage "packages as they would be published" packages
   stage "example" example
   stage "C library" c_library
   stage "CMake and pkg-config" package
@@ -108,6 +121,8 @@ if [ "$mode" != quick ]; then
   stage "fuzz targets" fuzz
 fi
 if [ "$mode" = full ]; then
+  stage "core and the C library under the address and the thread sanitizer" more_sanitizers
+  stage "documentation without features" docs_of_features
   stage "coverage of the fuzz targets" fuzz_coverage
 fi
 echo "== all stages of mode '$mode' passed in $((SECONDS - started)) s"

@@ -192,6 +192,11 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
     if has("_e64 src_") && starts(&["v_cmp"]) {
         return Some("a reserved code for the mask written, which LLVM reads as a source");
     }
+    if starts(&["v_interp"]) && has("src_") {
+        return Some(
+            "interpolation has no other sources than registers: LLVM reads a reserved code as one",
+        );
+    }
     if has("src_flat_scratch_base") {
         return Some("a source of later processors, which LLVM reads on all");
     }

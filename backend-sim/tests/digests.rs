@@ -63,7 +63,7 @@ fn is_arithmetic(op: Op) -> bool {
     let name = op.row().mnemonic;
     match op.row().format {
         Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3p => true,
-        Format::Sop2 | Format::Sopc => !["_branch_", "_rfe_", "_setvskip", "_gpr_idx_"]
+        Format::Sop2 | Format::Sopc => !["branch", "_rfe_", "_setvskip", "_gpr_idx_"]
             .iter()
             .any(|part| name.contains(part)),
         _ => false,
@@ -99,19 +99,24 @@ fn words(arch: Arch, inst: &Inst, code: &mut Vec<u8>) {
     code.extend_from_slice(&encoded.bytes()[..encoded.len()]);
 }
 
-/// Sets EXEC to all lanes, whatever an instruction made of it.
-fn all_lanes(arch: Arch, code: &mut Vec<u8>) {
-    let mut operands = [Operand::None; 8];
-    operands[..2].copy_from_slice(&[Operand::ExecLo, Operand::Int(-1)]);
-    let inst = Inst {
-        op: Op::s_mov_b64,
-        op_y: None,
-        format: Format::Sop1,
-        len: 4,
-        operands,
-        mods: Mods::default(),
-    };
-    words(arch, &inst, code);
+/// Sets EXEC to all lanes and M0, which numbers registers, to zero, whatever an instruction made of them.
+fn reset(arch: Arch, code: &mut Vec<u8>) {
+    for (op, register, value) in [
+        (Op::s_mov_b64, Operand::ExecLo, -1),
+        (Op::s_mov_b32, Operand::M0, 0),
+    ] {
+        let mut operands = [Operand::None; 8];
+        operands[..2].copy_from_slice(&[register, Operand::Int(value)]);
+        let inst = Inst {
+            op,
+            op_y: None,
+            format: Format::Sop1,
+            len: 4,
+            operands,
+            mods: Mods::default(),
+        };
+        words(arch, &inst, code);
+    }
 }
 
 /// Runs instructions one after the other, and digests what they left in the registers.
@@ -144,7 +149,7 @@ fn digest(bed: &mut Bed, arch: Arch, lanes: Lanes, number: u32, instructions: &[
     let mut code = Vec::new();
     for inst in instructions {
         words(arch, inst, &mut code);
-        all_lanes(arch, &mut code);
+        reset(arch, &mut code);
     }
     code.extend_from_slice(&0xbf81_0000_u32.to_le_bytes());
     if arch >= Arch::Gfx1100 {

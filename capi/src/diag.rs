@@ -6,7 +6,6 @@ use core::ffi::{c_char, c_void};
 use core::fmt;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::ffi::CString;
-use std::io::Write;
 use std::sync::OnceLock;
 
 /// The client's `FILE` that lines go to as well, or null.
@@ -15,7 +14,11 @@ static FILE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 unsafe extern "C" {
     fn fputs(text: *const c_char, file: *mut c_void) -> i32;
     fn fflush(file: *mut c_void) -> i32;
+    #[link_name = "write"]
+    fn write_to(file: i32, bytes: *const c_void, count: usize) -> isize;
 }
+
+const STANDARD_ERROR: i32 = 2;
 
 /// Has lines written to a `FILE` of the client's as well; null ends that.
 pub fn also_to(file: *mut c_void) {
@@ -62,12 +65,32 @@ fn level() -> Level {
     })
 }
 
+/// Decides now how much is said: a process that forks while another thread does so would have a child that waits for it.
+pub fn settle() {
+    level();
+}
+
 fn write(message: fmt::Arguments<'_>) {
-    // That standard error is closed is no reason to fail.
-    let _ = writeln!(std::io::stderr(), "rukh: {message}");
+    let line = format!("rukh: {message}\n");
+    let mut left = line.as_bytes();
+    // Not by Rust's handle, whose lock another thread may hold when the process forks. A line is whole where others write
+    // too.
+    while !left.is_empty() {
+        // SAFETY: so many bytes of a string.
+        let written = unsafe { write_to(STANDARD_ERROR, left.as_ptr().cast(), left.len()) };
+        let interrupted =
+            || std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted;
+        match usize::try_from(written) {
+            Ok(0) => break,
+            Ok(written) => left = left.get(written..).unwrap_or_default(),
+            Err(_) if interrupted() => {}
+            // That standard error is closed is no reason to fail.
+            Err(_) => break,
+        }
+    }
     let file = FILE.load(Ordering::Acquire);
     if !file.is_null()
-        && let Ok(line) = CString::new(format!("rukh: {message}\n"))
+        && let Ok(line) = CString::new(line)
     {
         // SAFETY: a file that the client keeps open while it wants lines, by the contract of
         // `hsa_amd_enable_logging`.

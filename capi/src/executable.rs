@@ -14,6 +14,7 @@ use crate::runtime::CodeMemory;
 use crate::runtime::State;
 use core::ffi::{c_char, c_void};
 use rukh_core::backend::AgentId;
+use rukh_core::loader::source::SourceMap;
 use rukh_core::loader::{
     CodeObject as ParsedCodeObject, Executable as CoreExecutable, ExternalVariable, Frozen,
     LoadError, LoadedCodeObject as CoreLoaded, LoadedSymbol, Loading, Scope,
@@ -37,6 +38,25 @@ pub struct LoadedFrom {
     pub agent: AgentId,
     /// Its bytes.
     pub source: SharedSource,
+    /// A copy of those that have debug information, where a client keeps them no longer than its reader.
+    debug: Option<Arc<[u8]>>,
+}
+
+impl LoadedFrom {
+    fn new(agent: AgentId, source: &SharedSource, code: &ParsedCodeObject<'_>) -> Self {
+        let copied = !source.is_owned() && SourceMap::has_source(code);
+        Self {
+            agent,
+            source: source.clone(),
+            debug: copied.then(|| source.bytes().into()),
+        }
+    }
+
+    /// The bytes, as far as they are there and hold debug information.
+    pub fn debug_bytes(&self) -> Option<&[u8]> {
+        let owned = self.source.is_owned().then(|| self.source.bytes());
+        self.debug.as_deref().or(owned)
+    }
 }
 
 /// What a client's handle stands for.
@@ -152,10 +172,7 @@ impl ClientExecutable {
                 .load(agent.id, isa, &code)
                 .map_err(|error| explain(name, &error))?;
             let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-            loaded.push(LoadedFrom {
-                agent: agent.id,
-                source: source.clone(),
-            });
+            loaded.push(LoadedFrom::new(agent.id, source, &code));
             Ok(id.0)
         })
     }

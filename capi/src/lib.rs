@@ -10,7 +10,8 @@
 //!    [`queue_index`], [`memory`], [`reader`], [`executable`] with [`symbol`], [`code_object`],
 //!    [`image`], [`finalizer`]; [`loader_extension`] is reached by a table.
 //! 4. [`table`]: what the exports jump to, where tools put their own functions; [`tools`] loads those.
-//! 5. [`error`]: core's errors as statuses. [`callback`]: calling back, outside of the boundary.
+//! 5. [`error`]: core's errors as statuses. [`callback`]: calling back, outside of the boundary. [`stop`]: what a user is
+//!    told of a kernel that stopped.
 //!
 //! [`abi`] is what clients and this library agree on, checked against the C headers.
 //! [`backend`] chooses what runs the kernels, [`driver`] what stands behind `/dev/kfd`.
@@ -46,6 +47,7 @@ pub mod signal;
 mod soft_queue;
 mod state;
 pub mod status;
+mod stop;
 pub mod symbol;
 pub mod system;
 pub mod table;

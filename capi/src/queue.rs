@@ -11,14 +11,16 @@ use crate::queue_index::QueuePtr;
 use crate::runtime::{ClientPointer, State, SystemBackend};
 use crate::signal::find;
 use crate::soft_queue::SoftQueue;
+use crate::stop;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use rukh_core::backend::AgentId;
+use rukh_core::queue::QueueStatus;
 use rukh_core::runtime::{Queue, QueueConfig, QueueFailure, QueueType as CoreType};
 use rukh_core::signal::SignalHandle;
 use rukh_core::wire::queue::HsaQueue;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// A queue that a client created.
 pub enum ClientQueue {
@@ -78,6 +80,12 @@ impl ClientQueues {
             .get(&address)
             .cloned()
             .ok_or(Status::INVALID_QUEUE)
+    }
+
+    /// The queue whose structure is at an address.
+    fn at(&self, address: u64) -> Option<Arc<ClientQueue>> {
+        let address = usize::try_from(address).ok()?;
+        self.lock().get(&address).cloned()
     }
 
     /// As [`get`](Self::get), for AMD's functions: the header says INVALID_QUEUE for null too.
@@ -150,12 +158,25 @@ impl ShownAs {
 /// Tells a client that its queue stopped. One that did not want to know would wait for ever for
 /// packets that are never processed: the process ends instead, as it does in AMD's runtime.
 fn report(
+    state: &Weak<State>,
     callback: QueueErrorCallback,
     data: ClientPointer,
     shown: &ShownAs,
     failure: QueueFailure,
 ) {
     let status = status_of_stop(&failure.status);
+    // A memory fault has been told of as an event of the system.
+    let is_told = matches!(failure.status, QueueStatus::MemoryFault { .. });
+    if !is_told && environment::flag("HSA_ENABLE_QUEUE_FAULT_MESSAGE", true) {
+        let state = state.upgrade();
+        let hardware = state.as_ref().and_then(|state| {
+            let queue = state.queues.at(failure.queue)?;
+            queue.device().ok()?.hardware()
+        });
+        if let (Some(state), Some(hardware)) = (state, hardware) {
+            stop::say(&state, hardware);
+        }
+    }
     match callback {
         Some(callback) => {
             let queue = shown.pointer(failure.queue as usize);
@@ -193,11 +214,12 @@ pub fn create_device_queue(
     let data = ClientPointer(data);
     let shown = ShownAs::default();
     let told = shown.clone();
+    let weak = state.weak();
     let config = QueueConfig {
         size,
         kind,
         error_callback: Some(Box::new(move |failure| {
-            report(callback, data, &told, failure);
+            report(&weak, callback, data, &told, failure);
         })),
         private_segment_size,
         group_segment_size,

@@ -129,6 +129,11 @@ impl Source {
         })
     }
 
+    /// Whether the bytes are there as long as the source is, whatever the client does.
+    pub fn is_owned(&self) -> bool {
+        matches!(self.bytes, Bytes::Owned(_))
+    }
+
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         match &self.bytes {

@@ -21,7 +21,7 @@ use rukh_core::mem::{Pool, PoolFlags};
 use rukh_core::runtime::{Agent as CoreAgent, Runtime};
 use rukh_core::wire::queue::HsaQueue;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Any backend: the one dynamic dispatch of this library.
 pub type SystemBackend = dyn Backend;
@@ -58,6 +58,8 @@ pub type NotifierEntry = (
 
 /// An open runtime.
 pub struct State {
+    /// Itself, for what outlives a call.
+    this: Weak<Self>,
     /// Core's runtime.
     pub runtime: Arc<SystemRuntime>,
     /// The runtime's agents, as the environment has them show themselves.
@@ -113,7 +115,8 @@ impl State {
                 known.push(isa);
             }
         }
-        Arc::new(Self {
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
             runtime,
             agents,
             devices,
@@ -136,6 +139,11 @@ impl State {
         self.copy_clocks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A reference to it that keeps nothing open.
+    pub fn weak(&self) -> Weak<Self> {
+        self.this.clone()
     }
 
     /// Stops the queues, so that no device uses a client's memory any more, and gives everything

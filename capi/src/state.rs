@@ -382,8 +382,12 @@ unsafe extern "C" {
     ) -> i32;
 }
 
-/// The locks of the references and of the debugger's list while the process forks.
-type Locks = (MutexGuard<'static, References>, MutexGuard<'static, ()>);
+/// The locks of the references, of the tools and of the debugger's list while the process forks.
+type Locks = (
+    MutexGuard<'static, References>,
+    crate::tools::Locked,
+    MutexGuard<'static, ()>,
+);
 struct Held(UnsafeCell<Option<Locks>>);
 
 // SAFETY: used by the thread that forks alone, from taking the lock until giving it back.
@@ -392,7 +396,8 @@ unsafe impl Sync for Held {}
 static HELD: Held = Held(UnsafeCell::new(None));
 
 extern "C" fn before_fork() {
-    let locks = (lock(), crate::debug::lock());
+    crate::diag::settle();
+    let locks = (lock(), crate::tools::lock(), crate::debug::lock());
     // SAFETY: this thread holds the locks, so no other one is between the two functions.
     unsafe { *HELD.0.get() = Some(locks) };
 }
@@ -407,7 +412,7 @@ extern "C" fn after_fork() {
 extern "C" fn in_child() {
     // SAFETY: as in `before_fork`; a child has one thread, a copy of that which forked.
     let held = unsafe { (*HELD.0.get()).take() };
-    if let Some((mut references, _list)) = held {
+    if let Some((mut references, mut tools, _list)) = held {
         references.count = 0;
         references.changing = None;
         SLOTS.store(0, Ordering::SeqCst);
@@ -416,6 +421,7 @@ extern "C" fn in_child() {
         for stripe in &READERS {
             stripe.0.store(0, Ordering::SeqCst);
         }
+        tools.forget_all();
         crate::table::restore();
         crate::debug::forget_all();
     }

@@ -16,7 +16,7 @@ use crate::table::{self, HsaApiTable};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use rukh_core::runtime::ScratchEvent;
 use std::ffi::CString;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// `OnLoad` of a tool.
 type OnLoad =
@@ -96,6 +96,21 @@ unsafe impl Send for Tool {}
 
 /// In the order of loading.
 static TOOLS: Mutex<Vec<Tool>> = Mutex::new(Vec::new());
+
+/// The tools that were told, which nobody changes meanwhile.
+pub struct Locked(MutexGuard<'static, Vec<Tool>>);
+
+impl Locked {
+    /// For a child process, whose tools are told anew: they hear of the end of what its own runtime was alone.
+    pub fn forget_all(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Keeps the list of tools as it is while the process forks.
+pub fn lock() -> Locked {
+    Locked(TOOLS.lock().unwrap_or_else(PoisonError::into_inner))
+}
 
 fn loading_error() -> String {
     // SAFETY: gives null or a string that the next call on this thread may replace; it is copied.

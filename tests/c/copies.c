@@ -128,25 +128,6 @@ static void locked(void) {
   free(mine);
 }
 
-/* A copy waits for one that is asked for after it, in its own direction or the other. */
-static void crossed(void) {
-  size_t bytes = 1 << 20;
-  for (int same = 0; same < 2; same++) {
-    hsa_signal_t first, second;
-    MUST(hsa_signal_create(1, 0, NULL, &first));
-    MUST(hsa_signal_create(1, 0, NULL, &second));
-    MUST(hsa_amd_memory_async_copy(device[0], agents.gpu, host, agents.cpu, bytes, 1, &second, first));
-    if (same)
-      MUST(hsa_amd_memory_async_copy(device[1], agents.gpu, host, agents.cpu, bytes, 0, NULL, second));
-    else
-      MUST(hsa_amd_memory_async_copy(back, agents.cpu, device[1], agents.gpu, bytes, 0, NULL, second));
-    wait_for(first);
-    CHECK(hsa_signal_load_scacquire(second) == 0);
-    MUST(hsa_signal_destroy(first));
-    MUST(hsa_signal_destroy(second));
-  }
-}
-
 static uint64_t now(void) {
   uint64_t time;
   MUST(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time));
@@ -195,7 +176,6 @@ int main(void) {
     }
   fills();
   locked();
-  crossed();
   profiled();
   peers();
 

@@ -1,11 +1,14 @@
 /* An engine that loses its memory in the middle of copies: every completion signal says what became of its copy, whoever
- * waits for it and how, and later copies work. Where the host copies, nothing is lost.
+ * waits for it and how, and later copies work. Where the host copies, nothing is lost. And copies that wait for others.
  *
  *   copy_faults
  */
 #include "launch.h"
 
 enum { BYTES = 32 << 20, COPIES = 16 };
+
+/* Newer than Debian's headers. */
+hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t dst_agent, hsa_agent_t src_agent, uint32_t *engine_ids_mask);
 
 static int events;
 
@@ -19,6 +22,26 @@ static hsa_status_t on_event(const hsa_amd_event_t *event, void *data) {
 static bool on_end(hsa_signal_value_t value, void *data) {
   hsa_signal_store_screlease(*(hsa_signal_t *)data, value);
   return false;
+}
+
+/* A copy waits for one that is asked for after it, in its own direction or the other. AMD's runtime hands both to one engine,
+ * which waits for ever. */
+static void crossed(agents_t agents, uint8_t *device, void *host) {
+  size_t bytes = 1 << 20;
+  for (int same = 0; same < 2; same++) {
+    hsa_signal_t first, second;
+    MUST(hsa_signal_create(1, 0, NULL, &first));
+    MUST(hsa_signal_create(1, 0, NULL, &second));
+    MUST(hsa_amd_memory_async_copy(device, agents.gpu, host, agents.cpu, bytes, 1, &second, first));
+    if (same)
+      MUST(hsa_amd_memory_async_copy(device + bytes, agents.gpu, (char *)host + bytes, agents.cpu, bytes, 0, NULL, second));
+    else
+      MUST(hsa_amd_memory_async_copy((char *)host + bytes, agents.cpu, device + bytes, agents.gpu, bytes, 0, NULL, second));
+    wait_for(first);
+    CHECK(hsa_signal_load_scacquire(second) == 0);
+    MUST(hsa_signal_destroy(first));
+    MUST(hsa_signal_destroy(second));
+  }
 }
 
 int main(void) {
@@ -71,6 +94,7 @@ int main(void) {
 
   /* Memory that engines reach is copied as ever. */
   MUST(hsa_amd_memory_lock(mine, BYTES, &agents.gpu, 1, &theirs));
+  crossed(agents, device, theirs);
   memset(mine, 42, BYTES);
   for (int back = 0; back < 2; back++) {
     hsa_signal_store_screlease(done[1], 1);

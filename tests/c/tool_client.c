@@ -9,6 +9,7 @@
 #include "launch.h"
 
 #include <dlfcn.h>
+#include <sys/wait.h>
 
 struct table {
   uint32_t major_id, minor_id, step_id, reserved;
@@ -148,6 +149,29 @@ static void scratch(int (*events)(const struct scratch_event **), const char *pa
   MUST(hsa_executable_destroy(executable));
 }
 
+/* A child that opens a runtime of its own has its tools told once of each, and its parent's not at all. */
+static void in_child(void *tool) {
+  int (*loads)(void) = (int (*)(void))dlsym(tool, "tool_loads"), (*unloads)(void) = (int (*)(void))dlsym(tool, "tool_unloads");
+  int loaded = loads(), unloaded = unloads();
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    EXPECT(HSA_STATUS_ERROR_NOT_INITIALIZED, hsa_shut_down());
+    CHECK(unloads() == unloaded);
+    MUST(hsa_init());
+    CHECK(loads() == loaded + 1);
+    MUST(hsa_shut_down());
+    CHECK(unloads() == unloaded + 1);
+    /* What it has of its parent's runtime is lost on purpose: no checker of leaks is to look. */
+    const char *end = failures ? "/bin/false" : "/bin/true";
+    execl(end, end, (char *)NULL);
+    _exit(1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(status == 0 && loads() == loaded && unloads() == unloaded);
+}
+
 int main(int argc, char **argv) {
   if (argc != 3)
     return 2;
@@ -171,6 +195,7 @@ int main(int argc, char **argv) {
   hsa_signal_store_relaxed(signal, 6);
   CHECK(calls(1) == before + 2 && hsa_signal_load_relaxed(signal) == 6);
   MUST(hsa_signal_destroy(signal));
+  in_child(tool);
   intercept(table());
   int (*scratch_events)(const struct scratch_event **) =
       (int (*)(const struct scratch_event **))dlsym(tool, "tool_scratch_events");

@@ -6,6 +6,7 @@
 #   build.sh --check              builds those again elsewhere and compares the bytes
 #   build.sh --host OUTDIR        only the host library
 #   build.sh --list               the names of the matrix
+#   build.sh --object NAME OUTDIR one object; DEVICE_FLAGS may hold more flags for the compiler
 #
 # An object is named KERNELFILE-TARGET-OPT-vN.co, where gfx1100w64 is gfx1100 with waves of 64 lanes.
 # gfx9_4_generic is gfx9-4-generic; generic processors have version 6 only. Needs clang and lld of LLVM 19, and of
@@ -51,7 +52,7 @@ object() {
     # beside it too, and warns of its own LDS there.
     gfx950-* | *-6) clang=$newer_clang wave="$wave -Wno-error" ;;
     esac
-    flags="$common -$level -mcode-object-version=$version -DGOLDEN_CODE_OBJECT_VERSION=$version $wave"
+    flags="$common -$level -mcode-object-version=$version -DGOLDEN_CODE_OBJECT_VERSION=$version $wave ${DEVICE_FLAGS:-}"
     if [ "$file" = libm ]; then
         # gfx90a is 9010: the last two digits of the name are hexadecimal, one each.
         digits=${cpu#gfx} steppings=${cpu#"${cpu%?}"}

@@ -112,6 +112,7 @@ for backend in sim kfd; do
     run "$with" dmabuf "$objects/vector_add-$gpu-O2-v5.co"
     run "$with" svm "$objects/vector_add-$gpu-O2-v5.co"
     run "$with" ipc "$objects/vector_add-$gpu-O2-v5.co"
+    run "$with" copy_faults
     run "$with" debugger "$objects/vector_add-$gpu-O2-v5.co"
   done
   for object in gfx90a gfx1100 gfx1100w64; do
@@ -129,6 +130,7 @@ for gpu in gfx90a gfx1100; do
   run "kfd:smallbar:$gpu" svm "$objects/vector_add-$gpu-O2-v5.co"
 done
 run kfd:smallbar:gfx90a,gfx90a copies
+run kfd:smallbar:gfx90a copy_faults
 for program in misuse signals handlers queues lifecycle statuses statuses_closed; do
   grind sim:gfx90a "$program"
 done

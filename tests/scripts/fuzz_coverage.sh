@@ -8,6 +8,7 @@ declare -A sources=(
   [c_api]="capi/src"
   [code_object]="core/src/loader"
   [ipc]="capi/src/amd/ipc/message.rs"
+  [dwarf]="core/src/loader/source"
   [isa]="backend-sim/src/isa"
   [kernel_descriptor]="core/src/wire/kernel_descriptor.rs backend-sim/src/grid"
   [kernels]="backend-sim/src/exec"
@@ -26,7 +27,9 @@ tool() {
   command -v "$1-22" || { echo "fuzz_coverage.sh needs $1-22 (llvm-22)" >&2; exit 1; }
 }
 profdata=$(tool llvm-profdata) cov=$(tool llvm-cov)
-export CARGO_TARGET_DIR=$PWD/target/coverage CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_INCREMENTAL=0
+export CARGO_TARGET_DIR=$PWD/target/coverage CARGO_PROFILE_DEV_DEBUG=0 CARGO_INCREMENTAL=0
+# Of use where inputs are many; building without is quicker.
+export CARGO_PROFILE_DEV_OPT_LEVEL=${CARGO_PROFILE_DEV_OPT_LEVEL:-1}
 # Scripts of crates that are built first are instrumented too.
 export LLVM_PROFILE_FILE=$CARGO_TARGET_DIR/build-%m.profraw
 RUSTFLAGS="-C instrument-coverage" cargo build --locked -p rukh-tests --example oracle

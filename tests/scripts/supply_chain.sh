@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # What the crates are made of and how they can be used: licences, sources and duplicates of all dependencies
 # (`.cargo/deny.toml`), every combination of features, packages as they would be published, documentation and its
-# examples. `supply_chain.sh [deny|features|packages|docs]` does one of them.
+# examples. `supply_chain.sh [deny|each|features|archives|packages|docs]` does one of them; without an argument, all.
+#
+# Two of them have a short form for every change: `each` lints each feature alone, none and all of them, where
+# `features` takes every combination; `archives` packs and looks at what is packed, where `packages` builds from it.
 #
 # Not here: advisories (`cargo deny check advisories` needs a database on the network), and a check of the public
 # interface against the last release (`cargo semver-checks`), since there is no release yet to compare with.
@@ -27,16 +30,19 @@ deny() {
   done
 }
 
-# Every set of features of a crate, none and all among them: `combinations CRATE FEATURE...`.
+# Sets of features of a crate, none and all among them: `combinations each|every CRATE FEATURE...`.
 combinations() {
-  local crate=$1 set bit at
-  shift
+  local sets=$1 crate=$2 set bit at
+  shift 2
   for ((set = 0; set < 1 << $#; set++)); do
     local chosen=()
     for ((at = 1; at <= $#; at++)); do
       bit=$((1 << (at - 1)))
       ((set & bit)) && chosen+=("${!at}")
     done
+    if [ "$sets" = each ] && ((${#chosen[@]} > 1 && ${#chosen[@]} < $#)); then
+      continue
+    fi
     local features
     features=$(IFS=,; echo "${chosen[*]-}")
     echo "-- $crate: ${features:-no features}"
@@ -44,18 +50,24 @@ combinations() {
   done
 }
 
-features() {
+# The sets of all crates. One without features has a single set, which the workspace's lint has seen.
+all_combinations() {
   local crate names
   while IFS=$'\t' read -r crate names; do
     # shellcheck disable=SC2086 # one word for each feature
-    combinations "$crate" $names
+    combinations "$1" "$crate" $names
   done < <(cargo metadata --no-deps --format-version 1 --locked |
-    jq -r '.packages[] | [.name, (.features | keys - ["default"] | join(" "))] | @tsv')
+    jq -r '.packages[] | [.name, (.features | keys - ["default"] | join(" "))] | select(.[1] != "") | @tsv')
 }
 
-packages() {
-  # Builds each crate from its archive alone, with the others that it needs from theirs.
-  cargo package --workspace --locked --allow-dirty 2>&1 | tee target/package.log
+each() { all_combinations each; }
+features() { all_combinations every; }
+
+# What would be published, packed, with these arguments of cargo.
+pack() {
+  mkdir -p target
+  # Lines are not what a build from an archive is for.
+  CARGO_PROFILE_DEV_DEBUG=0 cargo package --workspace --locked --allow-dirty "$@" 2>&1 | tee target/package.log
   # Where the project will be found is for who publishes it to say.
   if grep -E '^warning' target/package.log | grep -v 'no documentation, homepage or repository'; then
     echo "supply_chain.sh: a package is not as it should be" >&2
@@ -72,6 +84,10 @@ packages() {
   done
 }
 
+archives() { pack --no-verify; }
+# Builds each crate from its archive alone, with the others that it needs from theirs.
+packages() { pack; }
+
 docs() {
   RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
   RUSTDOCFLAGS="-D warnings" cargo doc -p rukh-core --no-deps --no-default-features --locked
@@ -86,9 +102,9 @@ all)
   packages
   docs
   ;;
-deny | features | packages | docs) "$1" ;;
+deny | each | features | archives | packages | docs) "$1" ;;
 *)
-  echo "usage: bash tests/scripts/supply_chain.sh [deny|features|packages|docs]" >&2
+  echo "usage: bash tests/scripts/supply_chain.sh [deny|each|features|archives|packages|docs]" >&2
   exit 2
   ;;
 esac

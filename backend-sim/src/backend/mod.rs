@@ -16,7 +16,7 @@ mod virtual_memory;
 
 pub use config::{Mode, SimConfig};
 
-use crate::device::{FaultReport, Gpu, Interrupts, SimClock, System};
+use crate::device::{FaultCause, FaultReport, Gpu, Interrupts, SimClock, System};
 use crate::exec::valu::Level;
 use crate::mem::{AddressMap, HostMemory};
 use crate::profile::{HostCpu, MAX_GPUS, ProfileError};
@@ -27,7 +27,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use engine::{Engine, make_worker};
 use memory::Books;
-use rukh_core::backend::{AgentId, Clock, ClockCounters, Debug, Dma, Profiling};
+use rukh_core::backend::{
+    AgentId, Clock, ClockCounters, Debug, Dma, Profiling, QueueHandle, WaveStop,
+};
 
 /// Virtual nanoseconds that a look takes when there is nothing to do.
 const IDLE_LOOK_NS: u64 = 500;
@@ -214,5 +216,21 @@ impl Clock for SimBackend {
 impl Dma for SimBackend {}
 #[cfg(not(feature = "std"))]
 impl rukh_core::backend::Svm for SimBackend {}
-impl Debug for SimBackend {}
+impl Debug for SimBackend {
+    fn wave_stop(&self, queue: QueueHandle, show: &mut dyn FnMut(&WaveStop<'_>)) {
+        let reports = self.system.faults();
+        let of_queue = |report: &FaultReport| match &report.cause {
+            FaultCause::Wave(fault) if report.queue == queue => Some(fault.clone()),
+            _ => None,
+        };
+        if let Some(fault) = reports.iter().rev().find_map(of_queue) {
+            show(&WaveStop {
+                pc: fault.pc,
+                kernel_object: fault.kernel_object,
+                account: &fault,
+            });
+        }
+    }
+}
+
 impl Profiling for SimBackend {}

@@ -110,7 +110,14 @@ pub(crate) fn load(
     mask: u64,
 ) -> Result<(), Flow> {
     let spec = Spec::from_flags(op.flags);
-    let offsets = &m.aligned_offsets(op, page, spec.bytes, offsets, mask)?;
+    let placed;
+    let offsets = match page.alignment.is_free() {
+        true => offsets,
+        false => {
+            placed = m.aligned_offsets(op, page, spec.bytes, offsets, mask)?;
+            &placed
+        }
+    };
     let stride = m.private_stride();
     let split = crossing(offsets, spec, mask);
     let va = m.private_addresses(base, offsets);
@@ -138,7 +145,14 @@ pub(crate) fn store(
     mask: u64,
 ) -> Result<(), Flow> {
     let spec = Spec::from_flags(op.flags);
-    let offsets = &m.aligned_offsets(op, page, spec.bytes, offsets, mask)?;
+    let placed;
+    let offsets = match page.alignment.is_free() {
+        true => offsets,
+        false => {
+            placed = m.aligned_offsets(op, page, spec.bytes, offsets, mask)?;
+            &placed
+        }
+    };
     let stride = m.private_stride();
     let split = crossing(offsets, spec, mask);
     let va = m.private_addresses(base, offsets);

@@ -398,7 +398,8 @@ impl Maker<'_> {
         image.a16 = gfx10 && self.rng.one_in(4);
         let whole = atomic || packed || name.contains("resinfo") || name.contains("get_lod");
         image.d16 = !whole && self.rng.one_in(4);
-        if sampled {
+        // LLVM does not know the three registers of four halves and the flag; gfx90a has no flag.
+        if sampled && !image.d16 && !self.arch.is_gfx90a_plus() {
             self.mods.tfe = self.rng.one_in(8);
         }
     }

@@ -239,7 +239,7 @@ mod tests {
             // What was given back can be had again, where it was.
             assert_eq!(memory.take_range(0x4000, PAGE_SIZE, at).unwrap(), at);
             assert_ne!(memory.take_range(0x4000, PAGE_SIZE, at).unwrap(), at);
-            drop(std::os::fd::FromRawFd::from_raw_fd(descriptor) as OwnedFd);
+            drop(<OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(descriptor));
         }
         assert_eq!(other.import(0).unwrap(), None);
         assert_eq!(other.import(-1).unwrap(), None);

@@ -241,7 +241,7 @@ fn each_mode_faults_or_ignores_low_bits_where_it_says_so() {
         for mode in Alignment::ALL {
             let mut bed = Bed::of(arch);
             bed.code = CodeCache::new(arch, Level::detect()).aligned(mode);
-            let at = bed.allocate(2);
+            let at = bed.allocate(8);
             bed.wave.set_flat_scratch(at);
             bed.wave.set_exec(1);
             for (old, new, bytes, count) in SIZES {

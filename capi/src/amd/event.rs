@@ -6,6 +6,7 @@ use crate::diag;
 use crate::entry::entry;
 use crate::environment;
 use crate::runtime::{ClientPointer, State};
+use crate::stop;
 use core::ffi::c_void;
 use rukh_core::backend::{AgentId, MemoryFaultInfo};
 use rukh_core::runtime::SystemEvent as CoreEvent;
@@ -55,6 +56,9 @@ fn memory_fault(state: &State, agent: AgentId, fault: &MemoryFaultInfo) -> bool 
             "memory fault by agent {} ({name}) at {:#x}: {text}",
             agent.0, fault.address
         ));
+        if let Some(queue) = fault.queue {
+            stop::say(state, queue);
+        }
     }
     let event = SystemEvent {
         event_type: MEMORY_FAULT_EVENT,

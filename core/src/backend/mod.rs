@@ -49,7 +49,7 @@ pub use memory::{
 };
 pub use optional::{
     Debug, Ipc, NotSupported, Profiling, Svm, SvmAccess, SvmAttribute, SvmError, SvmFlags,
-    SvmLocation,
+    SvmLocation, WaveStop,
 };
 #[cfg(feature = "std")]
 pub use park::StdPark;

@@ -5,7 +5,9 @@
 //! written today is complete tomorrow.
 
 use super::memory::{Allocation, MemoryError, MemoryHandle};
+use super::queues::QueueHandle;
 use super::topology::AgentId;
+use core::fmt;
 use thiserror_no_std::Error;
 
 /// The backend does not do this.
@@ -159,8 +161,32 @@ pub trait Svm {
     }
 }
 
+/// Where a wave stood that stopped its queue.
+#[derive(Clone, Copy)]
+pub struct WaveStop<'a> {
+    /// Address of the instruction in memory.
+    pub pc: u64,
+    /// Address of the kernel's descriptor, as the dispatch packet names it.
+    pub kernel_object: u64,
+    /// What happened, in the backend's words.
+    pub account: &'a dyn fmt::Display,
+}
+
+impl fmt::Debug for WaveStop<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pc, account, .. } = self;
+        write!(f, "WaveStop at {pc:#x}: {account}")
+    }
+}
+
 /// Debugger support.
-pub trait Debug {}
+pub trait Debug {
+    /// Shows where the wave stood that stopped a queue. Nothing is shown of a queue that no wave stopped, nor by a backend
+    /// that cannot tell, as hardware cannot without a debugger.
+    fn wave_stop(&self, queue: QueueHandle, show: &mut dyn FnMut(&WaveStop<'_>)) {
+        let _ = (queue, show);
+    }
+}
 
 /// Performance counters and program-counter sampling.
 pub trait Profiling {}

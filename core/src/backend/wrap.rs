@@ -9,7 +9,7 @@ use super::{
     EventReport, Events, HardwareQueue, ImportedMemory, Ipc, LinkInfo, MappedMemory, Memory,
     MemoryAccess, MemoryBank, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest, Park,
     Profiling, QueueCreateError, QueueHandle, QueueRequest, QueueUpdate, Queues, SkippedAgent, Svm,
-    SvmAttribute, SvmError, Timeout, Topology, TopologyError, VirtualMemory, WaitMode,
+    SvmAttribute, SvmError, Timeout, Topology, TopologyError, VirtualMemory, WaitMode, WaveStop,
 };
 use core::error::Error;
 use core::ptr::NonNull;
@@ -622,6 +622,12 @@ unsafe impl<B: VirtualMemory, H: Hook> VirtualMemory for Wrap<B, H> {
     }
 }
 
+/// A question: hooks are not asked.
+impl<B: Debug, H: Hook> Debug for Wrap<B, H> {
+    fn wave_stop(&self, queue: QueueHandle, show: &mut dyn FnMut(&WaveStop<'_>)) {
+        self.inner.wave_stop(queue, show);
+    }
+}
+
 // These have no methods yet.
-impl<B: Debug, H: Hook> Debug for Wrap<B, H> {}
 impl<B: Profiling, H: Hook> Profiling for Wrap<B, H> {}

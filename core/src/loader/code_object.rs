@@ -43,6 +43,21 @@ impl CodeObjectVersion {
     }
 }
 
+/// PT_NOTE segments of a file; linkers make one or two. Each may have all of the file to read.
+pub const MAX_NOTE_SEGMENTS: usize = 16;
+
+fn check_notes(headers: &[elf::ProgramHeader64<LE>]) -> Result<(), CodeObjectError> {
+    let is_note = |header: &&elf::ProgramHeader64<LE>| header.p_type.get(LE) == elf::PT_NOTE;
+    match headers.iter().filter(is_note).count() {
+        ..=MAX_NOTE_SEGMENTS => Ok(()),
+        found => Err(CodeObjectError::TooMany {
+            what: "PT_NOTE segments",
+            found: found as u64,
+            limit: MAX_NOTE_SEGMENTS as u64,
+        }),
+    }
+}
+
 /// A code object in memory. Parsing has checked everything that loading relies on, except
 /// relocations, which are checked as they are read.
 ///
@@ -76,6 +91,7 @@ impl<'a> CodeObject<'a> {
             header.e_phoff.get(LE),
             header.e_phnum.get(LE).into(),
         )?;
+        check_notes(headers)?;
         let segments = Segments::parse(&file, headers)?;
         let dynamic = headers
             .iter()
@@ -237,4 +253,45 @@ impl<'a> CodeObject<'a> {
         let align = self.sections.get(usize::from(index))?.sh_addralign.get(LE);
         (align.is_power_of_two()).then_some(align)
     }
+
+    /// The first section of this name that has bytes in the file.
+    #[cfg(feature = "dwarf")]
+    pub(super) fn section(&self, name: &str) -> Option<Section<'a>> {
+        let header = Self::file_header(&self.file).ok()?;
+        let names = self
+            .sections
+            .get(usize::from(header.e_shstrndx.get(LE).0))?;
+        let data = |section: &elf::SectionHeader64<LE>| {
+            let (offset, size) = (section.sh_offset.get(LE), section.sh_size.get(LE));
+            self.file.range("a section", offset, size).ok()
+        };
+        let names = data(names)?;
+        let is_named = |section: &elf::SectionHeader64<LE>| {
+            let start = names.get(section.sh_name.get(LE) as usize..)?;
+            let rest = start.strip_prefix(name.as_bytes())?;
+            (rest.first() == Some(&0)).then_some(())
+        };
+        let section = self.sections.iter().find(|section| {
+            section.sh_type.get(LE) != elf::SHT_NOBITS && is_named(section).is_some()
+        })?;
+        Some(Section {
+            data: data(section),
+            offset: section.sh_offset.get(LE),
+            size: section.sh_size.get(LE),
+            compressed: section.sh_flags.get(LE).0 & elf::SHF_COMPRESSED.0 != 0,
+        })
+    }
+}
+
+/// A section of the file.
+#[cfg(feature = "dwarf")]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Section<'a> {
+    /// Its bytes, if they lie in the file.
+    pub data: Option<&'a [u8]>,
+    /// Where it is in the file, and its size in bytes.
+    pub offset: u64,
+    pub size: u64,
+    /// Whether its bytes have to be decompressed first.
+    pub compressed: bool,
 }

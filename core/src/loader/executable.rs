@@ -260,9 +260,10 @@ impl<M: LoaderMemory> Executable<M, Loading> {
         };
         link::copy(&inner.memory, &object, code)?;
         let pending = link::relocate(&inner.memory, id, &object, code)?;
+        let mut sizes = KernargSizes { code, known: None };
         let mut defined = Vec::new();
         for symbol in code.symbols().filter(Symbol::is_exported) {
-            if let Some(symbol) = loaded_symbol(id, &object, code, &symbol) {
+            if let Some(symbol) = loaded_symbol(id, &object, &mut sizes, &symbol) {
                 inner.check_undefined(scope, &symbol.name)?;
                 defined.push(symbol);
             }
@@ -278,7 +279,7 @@ impl<M: LoaderMemory> Executable<M, Loading> {
         guard.segment = None;
         drop(guard);
         defined.into_iter().for_each(|symbol| inner.insert(symbol));
-        inner.pending.extend(pending);
+        inner.pending.push(pending);
         inner.objects.push(object);
         Ok(id)
     }
@@ -388,14 +389,17 @@ impl<M: LoaderMemory, S> fmt::Debug for Executable<M, S> {
 fn loaded_symbol(
     id: CodeObjectId,
     object: &LoadedCodeObject,
-    code: &CodeObject<'_>,
+    sizes: &mut KernargSizes<'_, '_>,
     symbol: &Symbol<'_>,
 ) -> Option<LoadedSymbol> {
-    let address = link::address(symbol, object.bias)?;
+    let address = link::address(symbol.place, object.bias)?;
     let kind = match symbol.kind {
         SymbolKind::Kernel(descriptor) => LoadedKind::Kernel(KernelInfo {
             kernel_object: address,
-            kernarg_segment_size: kernarg_size(&descriptor, code, symbol.name),
+            kernarg_segment_size: match descriptor.kernarg_size {
+                0 => sizes.of(symbol.name),
+                size => size,
+            },
             group_segment_size: descriptor.group_segment_fixed_size,
             private_segment_size: descriptor.private_segment_fixed_size,
             dynamic_call_stack: descriptor.properties.uses_dynamic_stack(),
@@ -418,12 +422,26 @@ fn loaded_symbol(
     })
 }
 
-/// Compilers before LLVM 11 left the descriptor's field 0 and only told the metadata.
-fn kernarg_size(descriptor: &KernelDescriptor, code: &CodeObject<'_>, name: &str) -> u32 {
-    if descriptor.kernarg_size != 0 {
-        return descriptor.kernarg_size;
+/// Sizes of kernels' arguments as the metadata tells them: compilers before LLVM 11 left the descriptor's field 0. Read
+/// once, when the first is asked for: there may be many kernels.
+struct KernargSizes<'c, 'a> {
+    code: &'c CodeObject<'a>,
+    known: Option<BTreeMap<&'a str, u32>>,
+}
+
+impl<'a> KernargSizes<'_, 'a> {
+    fn of(&mut self, name: &str) -> u32 {
+        let known = self.known.get_or_insert_with(|| {
+            let mut known = BTreeMap::new();
+            let metadata = self.code.metadata().ok().flatten();
+            let kernels = metadata.iter().flat_map(|metadata| metadata.kernels());
+            for kernel in kernels.map_while(Result::ok) {
+                for name in [kernel.symbol, kernel.name] {
+                    known.entry(name).or_insert(kernel.kernarg_segment_size);
+                }
+            }
+            known
+        });
+        known.get(name).copied().unwrap_or(0)
     }
-    let metadata = code.metadata().ok().flatten();
-    let kernel = metadata.and_then(|m| m.kernel(name).ok().flatten());
-    kernel.map_or(0, |k| k.kernarg_segment_size)
 }

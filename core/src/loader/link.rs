@@ -5,26 +5,43 @@ use super::executable::{CodeObjectId, LoadedCodeObject};
 use super::load_error::LoadError;
 use super::memory::{LoaderMemory, SegmentError};
 use super::relocation::{Relocation, RelocationKind};
-use super::symbol::{Binding, Place, Symbol};
+use super::symbol::{Binding, Place};
 use crate::backend::AgentId;
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
 use alloc::vec::Vec;
 
-/// A relocation that waits for somebody to define its symbol.
+/// Relocations of a code object that wait for somebody to define their symbols. A symbol may have a long name and be in
+/// many relocations: it is kept, and looked for, once.
 #[derive(Debug)]
 pub(super) struct Pending {
     code_object: CodeObjectId,
-    relocation: Relocation,
-    /// Where it is in the code object's memory.
-    offset: u64,
-    symbol: Box<str>,
+    symbols: Vec<Undefined>,
+    relocations: Vec<Waiting>,
+}
+
+/// A symbol that the code object does not define.
+#[derive(Debug)]
+struct Undefined {
+    name: Box<str>,
     /// If nobody defines the symbol, its address is 0.
     weak: bool,
 }
 
+/// A relocation.
+#[derive(Debug)]
+struct Waiting {
+    relocation: Relocation,
+    /// Where it is in the code object's memory.
+    offset: u64,
+    /// Index of its symbol among those that are not defined.
+    symbol: usize,
+}
+
 /// Address of a defined symbol in memory.
-pub(super) fn address(symbol: &Symbol<'_>, bias: u64) -> Option<u64> {
-    match symbol.place {
+pub(super) fn address(place: Place, bias: u64) -> Option<u64> {
+    match place {
         Place::Undefined => None,
         Place::Absolute(value) => Some(value),
         Place::Address(address) => Some(address.wrapping_add(bias)),
@@ -49,37 +66,55 @@ pub(super) fn copy<M: LoaderMemory>(
     memory.zero(&object.memory, at, segments.size() - at)
 }
 
-/// Applies all relocations whose symbols the code object defines; returns the others.
+/// Applies all relocations whose symbols the code object defines; gives the others.
 pub(super) fn relocate<M: LoaderMemory>(
     memory: &M,
     id: CodeObjectId,
     object: &LoadedCodeObject,
     code: &CodeObject<'_>,
-) -> Result<Vec<Pending>, LoadError> {
-    let mut pending = Vec::new();
+) -> Result<Pending, LoadError> {
+    let mut pending = Pending {
+        code_object: id,
+        symbols: Vec::new(),
+        relocations: Vec::new(),
+    };
+    // By their indices in the code object.
+    let mut undefined = BTreeMap::new();
     for relocation in code.relocations() {
         let relocation = relocation?;
         let offset = relocation.address - code.segments().base();
         // Symbol 0 is the empty one: it stands for the number 0.
-        let symbol = match relocation.symbol {
+        let place = match relocation.symbol {
             0 => None,
-            index => code.symbol(index)?,
+            index => code.symbol_place(index),
         };
-        let base = match (relocation.kind, &symbol) {
+        let base = match (relocation.kind, place) {
             (RelocationKind::Relative64, _) => Some(object.bias),
-            (_, Some(symbol)) => address(symbol, object.bias),
+            (_, Some(place)) => address(place, object.bias),
             (_, None) => Some(0),
         };
-        match (base, symbol) {
-            (None, Some(symbol)) => pending.push(Pending {
-                code_object: id,
-                relocation,
-                offset,
-                symbol: symbol.name.into(),
-                weak: symbol.binding == Binding::Weak,
-            }),
-            (base, _) => apply(memory, object, &relocation, offset, base.unwrap_or(0))?,
+        if let Some(base) = base {
+            apply(memory, object, &relocation, offset, base)?;
+            continue;
         }
+        let symbol = match undefined.entry(relocation.symbol) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                let Some(symbol) = code.symbol(relocation.symbol)? else {
+                    continue;
+                };
+                pending.symbols.push(Undefined {
+                    name: symbol.name.into(),
+                    weak: symbol.binding == Binding::Weak,
+                });
+                *new.insert(pending.symbols.len() - 1)
+            }
+        };
+        pending.relocations.push(Waiting {
+            relocation,
+            offset,
+            symbol,
+        });
     }
     Ok(pending)
 }
@@ -91,20 +126,24 @@ pub(super) fn resolve<M: LoaderMemory>(
     pending: &[Pending],
     find: impl Fn(AgentId, &str) -> Option<u64>,
 ) -> Result<(), LoadError> {
-    let resolved = pending.iter().filter_map(|p| {
-        let object = objects.get(p.code_object.0)?;
+    let resolved = pending.iter().filter_map(|pending| {
+        let object = objects.get(pending.code_object.0)?;
         let agent = object.memory.agent;
-        let base = find(agent, &p.symbol).or(p.weak.then_some(0));
-        Some(match base {
-            Some(base) => Ok((object, p, base)),
-            None => Err(LoadError::VariableUndefined {
-                symbol: (&*p.symbol).into(),
+        let bases = pending.symbols.iter().map(|symbol| {
+            let base = find(agent, &symbol.name).or(symbol.weak.then_some(0));
+            base.ok_or(LoadError::VariableUndefined {
+                symbol: (&*symbol.name).into(),
                 agent,
-            }),
-        })
+            })
+        });
+        let bases = bases.collect::<Result<Vec<u64>, _>>();
+        Some(bases.map(|bases| (object, pending, bases)))
     });
-    for (object, p, base) in resolved.collect::<Result<Vec<_>, _>>()? {
-        apply(memory, object, &p.relocation, p.offset, base)?;
+    for (object, pending, bases) in resolved.collect::<Result<Vec<_>, _>>()? {
+        for waiting in &pending.relocations {
+            let base = bases.get(waiting.symbol).copied().unwrap_or(0);
+            apply(memory, object, &waiting.relocation, waiting.offset, base)?;
+        }
     }
     Ok(())
 }

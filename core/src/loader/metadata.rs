@@ -242,23 +242,36 @@ pub struct KernelMetadata<'a> {
     map: Map<'a>,
 }
 
+/// The numbers that every kernel has.
+const REQUIRED: [&str; 8] = [
+    ".kernarg_segment_size",
+    ".kernarg_segment_align",
+    ".group_segment_fixed_size",
+    ".private_segment_fixed_size",
+    ".wavefront_size",
+    ".sgpr_count",
+    ".vgpr_count",
+    ".max_flat_workgroup_size",
+];
+
 impl<'a> KernelMetadata<'a> {
     pub(super) fn parse(map: Map<'a>) -> Result<Self, MetadataError> {
         let mut name = None;
         let mut symbol = None;
-        let mut kernarg_size = None;
-        let mut kernarg_align = None;
-        let mut group_size = None;
-        let mut private_size = None;
-        let mut wavefront_size = None;
-        let mut sgprs = None;
-        let mut vgprs = None;
-        let mut max_flat = None;
+        let mut required = [None; REQUIRED.len()];
         let mut k = Self::empty(map);
         for entry in map.entries() {
             let (Value::Str(key), value) = entry? else {
                 continue;
             };
+            if let Some((_, number_of)) = REQUIRED
+                .iter()
+                .zip(&mut required)
+                .find(|(name, _)| **name == key)
+            {
+                *number_of = Some(number(key, value)?);
+                continue;
+            }
             match key {
                 ".name" => name = Some(string(key, value)?),
                 ".symbol" => symbol = Some(string(key, value)?),
@@ -269,17 +282,9 @@ impl<'a> KernelMetadata<'a> {
                     k.language_version = Some((major, minor));
                 }
                 ".args" => k.args = array(key, value)?,
-                ".kernarg_segment_size" => kernarg_size = Some(number(key, value)?),
-                ".kernarg_segment_align" => kernarg_align = Some(number(key, value)?),
-                ".group_segment_fixed_size" => group_size = Some(number(key, value)?),
-                ".private_segment_fixed_size" => private_size = Some(number(key, value)?),
-                ".wavefront_size" => wavefront_size = Some(number(key, value)?),
-                ".sgpr_count" => sgprs = Some(number(key, value)?),
-                ".vgpr_count" => vgprs = Some(number(key, value)?),
                 ".agpr_count" => k.agpr_count = Some(number(key, value)?),
                 ".sgpr_spill_count" => k.sgpr_spill_count = Some(number(key, value)?),
                 ".vgpr_spill_count" => k.vgpr_spill_count = Some(number(key, value)?),
-                ".max_flat_workgroup_size" => max_flat = Some(number(key, value)?),
                 ".reqd_workgroup_size" => k.reqd_workgroup_size = Some(numbers(key, value)?),
                 ".workgroup_size_hint" => k.workgroup_size_hint = Some(numbers(key, value)?),
                 ".vec_type_hint" => k.vec_type_hint = Some(string(key, value)?),
@@ -299,16 +304,19 @@ impl<'a> KernelMetadata<'a> {
         };
         k.name = name.ok_or_else(|| missing(".name"))?;
         k.symbol = symbol.ok_or_else(|| missing(".symbol"))?;
-        k.kernarg_segment_size = kernarg_size.ok_or_else(|| missing(".kernarg_segment_size"))?;
-        k.kernarg_segment_align = kernarg_align.ok_or_else(|| missing(".kernarg_segment_align"))?;
-        k.group_segment_fixed_size =
-            group_size.ok_or_else(|| missing(".group_segment_fixed_size"))?;
-        k.private_segment_fixed_size =
-            private_size.ok_or_else(|| missing(".private_segment_fixed_size"))?;
-        k.wavefront_size = wavefront_size.ok_or_else(|| missing(".wavefront_size"))?;
-        k.sgpr_count = sgprs.ok_or_else(|| missing(".sgpr_count"))?;
-        k.vgpr_count = vgprs.ok_or_else(|| missing(".vgpr_count"))?;
-        k.max_flat_workgroup_size = max_flat.ok_or_else(|| missing(".max_flat_workgroup_size"))?;
+        if let Some((key, _)) = REQUIRED.iter().zip(&required).find(|(_, n)| n.is_none()) {
+            return Err(missing(key));
+        }
+        [
+            k.kernarg_segment_size,
+            k.kernarg_segment_align,
+            k.group_segment_fixed_size,
+            k.private_segment_fixed_size,
+            k.wavefront_size,
+            k.sgpr_count,
+            k.vgpr_count,
+            k.max_flat_workgroup_size,
+        ] = required.map(Option::unwrap_or_default);
         Ok(k)
     }
 

@@ -6,6 +6,7 @@
 //!    and [`kernarg`] fills a kernel's argument block from it.
 //! 3. With feature `alloc`, an [`Executable`] loads code objects into a [`LoaderMemory`], links them and
 //!    is frozen; then its kernels can be dispatched.
+//! 4. With feature `dwarf`, a `source::SourceMap` tells where in the source an instruction was compiled from.
 //!
 //! ```
 //! use rukh_core::loader::CodeObject;
@@ -47,8 +48,10 @@ mod memory;
 pub mod oracle;
 #[cfg(feature = "alloc")]
 mod owned_metadata;
+#[cfg(feature = "dwarf")]
+pub mod source;
 
-pub use code_object::{CodeObject, CodeObjectVersion};
+pub use code_object::{CodeObject, CodeObjectVersion, MAX_NOTE_SEGMENTS};
 pub use error::CodeObjectError;
 pub use note::Note;
 pub use relocation::{Relocation, RelocationKind};

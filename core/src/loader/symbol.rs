@@ -90,6 +90,17 @@ impl<'a> Symbol<'a> {
     }
 }
 
+/// Where a symbol is; `None` for those in special sections.
+fn place(raw: &elf::Sym64<LE>) -> Option<Place> {
+    let value = raw.st_value.get(LE);
+    match raw.st_shndx.get(LE) {
+        elf::SHN_UNDEF => Some(Place::Undefined),
+        elf::SHN_ABS => Some(Place::Absolute(value)),
+        section if section.0 >= elf::SHN_LORESERVE => None,
+        _ => Some(Place::Address(value)),
+    }
+}
+
 impl<'a> CodeObject<'a> {
     /// Number of dynamic symbols, the empty first one included.
     #[must_use]
@@ -108,6 +119,12 @@ impl<'a> CodeObject<'a> {
             .get(index as usize)
             .map(|raw| self.decode_symbol(index, raw))
             .transpose()
+    }
+
+    /// Where the symbol at `index` is, for less than decoding it costs: a symbol may be in many relocations.
+    #[cfg(feature = "alloc")]
+    pub(super) fn symbol_place(&self, index: u32) -> Option<Place> {
+        place(self.dynamic.symbols.get(index as usize)?)
     }
 
     /// The symbols that are not local, hidden ones included; undefined ones too.
@@ -173,18 +190,11 @@ impl<'a> CodeObject<'a> {
             elf::STB_WEAK => Binding::Weak,
             _ => Binding::Global,
         };
-        let place = match section {
-            elf::SHN_UNDEF => Place::Undefined,
-            elf::SHN_ABS => Place::Absolute(value),
-            s if s.0 >= elf::SHN_LORESERVE => {
-                return Err(CodeObjectError::SymbolKind {
-                    symbol: name.into(),
-                    what: "in special section",
-                    value: s.0,
-                });
-            }
-            _ => Place::Address(value),
-        };
+        let place = place(raw).ok_or_else(|| CodeObjectError::SymbolKind {
+            symbol: name.into(),
+            what: "in special section",
+            value: section.0,
+        })?;
         let segment = match place {
             // A local symbol is only ever the base of a relocation, which may lie at a segment's end.
             // A global one without bytes may mark the place of an empty section (`.offload_var_table` of

@@ -19,3 +19,14 @@ build clang-19 linked gfx1100 5 -O1 -Wl,--hash-style=sysv
 build clang-19 linked gfx11-generic 6 -O1 -Wl,--build-id=sha1
 build clang-19 hidden gfx900 4 -O0
 build clang-19 hidden gfx803 5 -O0
+# With debug information, of both versions that compilers write.
+lines() {
+    target=$1 version=$2
+    out=lines-$target-dwarf$version.co
+    clang-19 -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu="$target" -mcode-object-version=5 -nogpulib -w -Qn \
+        -g -gdwarf-"$version" -fdebug-compilation-dir=/source "$3" lines.cl -o "$out"
+    llvm-objcopy-19 --remove-section=.comment "$out"
+    chmod -x "$out"
+}
+lines gfx90a 5 -O2
+lines gfx1100 4 -O2

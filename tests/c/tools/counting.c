@@ -23,7 +23,7 @@ struct root {
   struct table *core, *amd_ext, *finalizer, *image, *tools, *pc_sampling;
 };
 
-static atomic_int get_info_calls, store_calls, pool_calls;
+static atomic_int get_info_calls, store_calls, pool_calls, loads, unloads;
 static hsa_status_t (*get_info)(hsa_system_info_t, void *);
 static void (*store)(hsa_signal_t, hsa_signal_value_t);
 static hsa_status_t (*shut_down)(void);
@@ -42,6 +42,9 @@ static void counted_store(hsa_signal_t signal, hsa_signal_value_t value) {
 /* Called by the client through dlsym: how often its calls came by. */
 int tool_calls(int which) { return which == 0 ? get_info_calls : which == 1 ? store_calls : pool_calls; }
 const struct root *tool_table(void) { return root; }
+/* How often the tool was told that the runtime opens, and that it closes. */
+int tool_loads(void) { return loads; }
+int tool_unloads(void) { return unloads; }
 
 /* What the runtime reports of scratch memory: hsa_amd_tool.h has these structures; each event begins alike. */
 struct scratch_event {
@@ -75,6 +78,7 @@ static void say(const char *what) {
 
 bool OnLoad(struct root *table, uint64_t runtime_version, uint64_t failed_count, const char *const *failed_names) {
   root = table;
+  loads++;
   if (runtime_version != table->version.major_id || table->version.major_id != 3 ||
       table->version.minor_id != sizeof(struct root) || table->core->version.major_id != 2 ||
       table->core->version.minor_id != 16 + 125 * 8 || table->amd_ext->version.major_id != 2 ||
@@ -113,6 +117,7 @@ bool OnLoad(struct root *table, uint64_t runtime_version, uint64_t failed_count,
 }
 
 void OnUnload(void) {
+  unloads++;
   uint64_t now = 0;
   if (get_info(HSA_SYSTEM_INFO_TIMESTAMP, &now) != HSA_STATUS_SUCCESS || now == 0)
     printf("FAIL the runtime is not open in OnUnload\n");

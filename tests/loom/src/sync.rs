@@ -23,6 +23,15 @@ loom::thread_local! {
     static OWN: usize = NEXT.fetch_add(1, Ordering::Relaxed);
 }
 
+/// Has the first use of the above come before all threads: otherwise those who come later would know what the first one
+/// knew.
+pub(crate) fn begin() {
+    NEXT.load(Ordering::Relaxed);
+    for point in POINT.iter() {
+        point.load(Ordering::Relaxed);
+    }
+}
+
 /// No fence of this thread; but a barrier that another one imposes on all takes effect here, before or after: the same
 /// as anywhere before the store in the one case, behind the load in the other.
 pub(crate) fn compiler_fence(_: Ordering) {

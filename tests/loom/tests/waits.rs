@@ -1,6 +1,7 @@
 //! No wake-up is lost, whoever changes a signal and whoever leads. A lost one is a deadlock here: nothing times out.
 
 use loom::thread;
+use rukh_loom::device::Barrier;
 use rukh_loom::runtime::reactor::Runtime;
 use rukh_loom::signal::{Condition, SignalSlot};
 use std::sync::Arc;
@@ -37,8 +38,12 @@ impl Signal {
 }
 
 fn one_waiter(preemptions: usize, change: fn(&Runtime, &SignalSlot)) {
+    one_waiter_with(Barrier::Fences, preemptions, change);
+}
+
+fn one_waiter_with(barrier: Barrier, preemptions: usize, change: fn(&Runtime, &SignalSlot)) {
     model(preemptions, move || {
-        let runtime = Arc::new(Runtime::new(1));
+        let runtime = Arc::new(Runtime::with(1, barrier));
         let signal = Signal::new(&runtime, 1);
         let other = spawn(&runtime, move |runtime| change(runtime, signal.slot()));
         assert_eq!(runtime.wait(signal.slot(), Condition::Eq, 0), Some(0));
@@ -76,6 +81,23 @@ fn without_the_barrier_a_wake_up_is_lost() {
     one_waiter(3, |runtime, slot| runtime.store_without_barrier(slot, 0));
 }
 
+/// Stores without a fence, and a barrier that the waiter imposes.
+#[test]
+fn a_hosts_store_without_a_fence_wakes_a_waiter() {
+    one_waiter_with(Barrier::Imposed, 3, |runtime, slot| runtime.store(slot, 0));
+}
+
+#[test]
+fn a_hosts_addition_without_a_fence_wakes_a_waiter() {
+    one_waiter_with(Barrier::Imposed, 3, |runtime, slot| runtime.add(slot, -1));
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn without_the_waiters_barrier_a_wake_up_is_lost() {
+    one_waiter_with(Barrier::Broken, 3, |runtime, slot| runtime.store(slot, 0));
+}
+
 #[test]
 fn a_leader_wakes_its_follower_or_hands_over() {
     model(2, || {
@@ -110,6 +132,21 @@ fn a_hosts_store_wakes_leader_and_follower() {
 }
 
 #[test]
+fn a_hosts_store_without_a_fence_wakes_leader_and_follower() {
+    model(2, || {
+        let runtime = Arc::new(Runtime::with(1, Barrier::Imposed));
+        let signal = Signal::new(&runtime, 1);
+        let other = spawn(&runtime, move |runtime| {
+            assert_eq!(runtime.wait(signal.slot(), Condition::Lt, 1), Some(0));
+        });
+        let host = spawn(&runtime, move |runtime| runtime.store(signal.slot(), 0));
+        assert_eq!(runtime.wait(signal.slot(), Condition::Lt, 1), Some(0));
+        other.join().expect("it ends");
+        host.join().expect("it ends");
+    });
+}
+
+#[test]
 fn a_wait_for_all_ends_when_the_last_one_is_there() {
     model(2, || {
         let runtime = Arc::new(Runtime::new(2));
@@ -118,6 +155,22 @@ fn a_wait_for_all_ends_when_the_last_one_is_there() {
         let host = spawn(&runtime, move |runtime| runtime.store(b.slot(), 0));
         assert_eq!(runtime.wait_all(&[a.slot(), b.slot()]), Some(0));
         device.join().expect("it ends");
+        host.join().expect("it ends");
+    });
+}
+
+#[test]
+fn hosts_stores_without_a_fence_wake_the_runtimes_thread_and_a_client() {
+    model(2, || {
+        let runtime = Arc::new(Runtime::with(2, Barrier::Imposed));
+        let [own, clients] = [1, 1].map(|value| Signal::new(&runtime, value));
+        let keeper = spawn(&runtime, move |runtime| runtime.keep(own.slot()));
+        let host = spawn(&runtime, move |runtime| {
+            runtime.store(own.slot(), 0);
+            runtime.store(clients.slot(), 0);
+        });
+        assert_eq!(runtime.wait(clients.slot(), Condition::Eq, 0), Some(0));
+        keeper.join().expect("it ends");
         host.join().expect("it ends");
     });
 }

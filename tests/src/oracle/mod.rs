@@ -8,6 +8,7 @@ pub mod aql;
 mod bed;
 pub mod c_api;
 pub mod code_object;
+pub mod dwarf;
 pub mod elf;
 pub mod input;
 pub mod ipc;
@@ -23,6 +24,7 @@ pub mod relocation;
 mod ring;
 pub mod rng;
 pub mod sdma;
+mod shape;
 pub mod signal;
 pub mod topology;
 
@@ -30,11 +32,12 @@ pub mod topology;
 pub type Check = fn(&[u8]);
 
 /// The fuzz targets by name, each with its oracle: what `fuzz/fuzz_targets` has a file of and `fuzz/seeds` inputs for.
-pub const TARGETS: [(&str, Check); 15] = [
+pub const TARGETS: [(&str, Check); 16] = [
     ("aql_packet", aql::check),
     ("c_api", c_api::check),
     ("code_object", code_object::check),
     ("ipc", ipc::check),
+    ("dwarf", dwarf::check),
     ("isa", isa::check),
     ("kernel_descriptor", kernel_descriptor::check),
     ("kernels", kernels::check),

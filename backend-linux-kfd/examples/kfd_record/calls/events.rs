@@ -2,7 +2,7 @@
 
 use super::replay::{Replay, destroy, name, set, wait};
 use super::signals::interrupted;
-use super::{EVENTS, NO_PRIVATE, NO_RESTART, mapped};
+use super::{EVENTS, mapped};
 use rukh_core::kfd::uapi::*;
 use rukh_core::kfd::{KfdPort, Protection};
 use std::ptr::NonNull;

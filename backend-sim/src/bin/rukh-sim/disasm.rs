@@ -1,5 +1,6 @@
 //! `rukh-sim disasm`.
 
+use crate::lines::Lines;
 use rukh_backend_sim::isa::{Arch, Lanes, decode};
 use rukh_core::isa::Processor;
 use rukh_core::loader::{CodeObject, Place, SymbolKind};
@@ -7,8 +8,8 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Disassembles every executable segment, with labels where symbols are.
-pub fn disasm(file: &Path) -> Result<(), String> {
+/// Disassembles every executable segment, with labels where symbols are, and source lines if they are asked for.
+pub fn disasm(file: &Path, with_lines: bool) -> Result<(), String> {
     let name = file.display();
     let bytes = std::fs::read(file).map_err(|e| format!("{name}: {e}"))?;
     let object = CodeObject::parse(&bytes).map_err(|e| format!("{name}: {e}"))?;
@@ -16,6 +17,11 @@ pub fn disasm(file: &Path) -> Result<(), String> {
     let arch = arch(isa.processor())
         .ok_or_else(|| format!("{name}: {isa} has no instruction list here"))?;
     let lanes = lanes(&object, arch).map_err(|e| format!("{name}: {e}"))?;
+
+    let mut lines = match with_lines {
+        true => Some(Lines::of(&object).map_err(|e| format!("{name}: {e}"))?),
+        false => None,
+    };
 
     let mut labels = BTreeMap::new();
     for symbol in object.symbols() {
@@ -44,6 +50,7 @@ pub fn disasm(file: &Path) -> Result<(), String> {
                     arch,
                     lanes,
                     &labels,
+                    lines.as_mut(),
                 )?;
             }
         }
@@ -83,12 +90,16 @@ fn section(
     arch: Arch,
     lanes: Lanes,
     labels: &BTreeMap<u64, &str>,
+    mut lines: Option<&mut Lines<'_>>,
 ) -> io::Result<()> {
     let mut offset = 0;
     while offset < code.len() {
         let at = address + offset as u64;
         if let Some(label) = labels.get(&at) {
             writeln!(out, "\n{at:016x} <{label}>:")?;
+        }
+        if let Some(source) = lines.as_mut().and_then(|lines| lines.change(at)) {
+            writeln!(out, "; {source}")?;
         }
         let rest = &code[offset..];
         let (text, length) = match decode(arch, rest) {

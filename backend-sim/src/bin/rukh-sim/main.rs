@@ -2,6 +2,7 @@
 //!
 //! - [`options`]: the command line.
 //! - [`info`], [`coverage`], [`disasm`], [`run`]: the commands.
+//! - [`lines`]: where in the source instructions are from.
 //! - [`hint`]: what a user may have forgotten.
 //! - [`value`]: element types and arguments.
 
@@ -9,6 +10,7 @@ mod coverage;
 mod disasm;
 mod hint;
 mod info;
+mod lines;
 mod options;
 mod run;
 mod value;
@@ -24,7 +26,7 @@ fn main() -> ExitCode {
         }
         Ok(Command::Info) => info::info(),
         Ok(Command::Coverage { gpu }) => coverage::coverage(gpu.as_deref()),
-        Ok(Command::Disasm { file }) => disasm::disasm(&file),
+        Ok(Command::Disasm { file, lines }) => disasm::disasm(&file, lines),
         Ok(Command::Run(options)) => run::run(&options),
         Err(message) => {
             eprintln!("rukh-sim: {message}\n\n{}", options::USAGE);

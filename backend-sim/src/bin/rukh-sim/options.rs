@@ -11,7 +11,8 @@ pub const USAGE: &str = "\
 Usage:
   rukh-sim info                       the GPUs that can be simulated, and this host's features
   rukh-sim coverage [--gpu NAME]      how much of a GPU's instruction list is executed, and what is not
-  rukh-sim disasm FILE                disassemble a code object
+  rukh-sim disasm FILE [--lines]      disassemble a code object; with the source lines of one that has
+                                      debug information (-g)
   rukh-sim run FILE [KERNEL] [options]
                                       run a kernel; without KERNEL, list the kernels with their arguments
 
@@ -28,6 +29,7 @@ Options of run:
   --step                run in single-step mode: one thread, virtual clock, the same order every time
   --seed S              seed of the order in single-step mode (implies --step)
   --trace               one line per instruction on standard error (implies --step)
+  --lines               with --trace: source lines too, of a code object that has debug information (-g)
   --timeout SECONDS     stop a kernel that has not completed after so long, by the host's clock
 ";
 
@@ -47,6 +49,8 @@ pub enum Command {
     Disasm {
         /// The code object.
         file: PathBuf,
+        /// Whether to show source lines.
+        lines: bool,
     },
     /// Run a kernel.
     Run(RunOptions),
@@ -75,6 +79,8 @@ pub struct RunOptions {
     pub step: Option<u64>,
     /// Whether to trace instructions.
     pub trace: bool,
+    /// Whether the trace shows source lines.
+    pub lines: bool,
     /// How long the kernel may take, by the host's clock.
     pub timeout: Option<Duration>,
 }
@@ -106,8 +112,17 @@ impl Command {
                 let file = parser
                     .value()
                     .map_err(|_| "disasm: the file is missing".to_string())?;
-                end(&mut parser)?;
-                Ok(Self::Disasm { file: file.into() })
+                let mut lines = false;
+                while let Some(argument) = parser.next().map_err(text)? {
+                    match argument {
+                        Long("lines") => lines = true,
+                        other => return Err(text(other.unexpected())),
+                    }
+                }
+                Ok(Self::Disasm {
+                    file: file.into(),
+                    lines,
+                })
             }
             "run" => RunOptions::parse(&mut parser).map(Self::Run),
             other => Err(format!("there is no command '{other}'")),
@@ -151,6 +166,7 @@ impl RunOptions {
                 Long("step") => options.step = options.step.or(Some(0)),
                 Long("seed") => options.step = Some(number(&string(parser)?, "--seed")?),
                 Long("trace") => options.trace = true,
+                Long("lines") => options.lines = true,
                 Long("timeout") => options.timeout = Some(seconds(&string(parser)?)?),
                 Value(value) if positional == 0 => {
                     options.file = value.into();
@@ -165,6 +181,9 @@ impl RunOptions {
         }
         if positional == 0 {
             return Err("run: the file is missing".into());
+        }
+        if options.lines && !options.trace {
+            return Err("--lines: there is nothing to show them in without --trace".into());
         }
         if options.trace {
             options.step = options.step.or(Some(0));
@@ -249,5 +268,7 @@ mod tests {
         }
         assert!(parse("run k.co --what").unwrap_err().contains("--what"));
         assert!(parse("disasm a b").is_err());
+        assert!(parse("disasm a --lines").is_ok());
+        assert!(parse("run k.co --lines").unwrap_err().contains("--trace"));
     }
 }

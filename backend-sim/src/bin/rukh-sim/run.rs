@@ -1,8 +1,10 @@
 //! `rukh-sim run`.
 
 use crate::hint;
+use crate::lines::{self, Lines};
 use crate::options::RunOptions;
 use crate::value::Argument;
+use rukh_backend_sim::device::FaultReport;
 use rukh_backend_sim::profile::Profile;
 use rukh_backend_sim::{Mode, SimBackend, SimConfig};
 use rukh_core::backend::{AgentId, Clock, Timeout};
@@ -15,15 +17,16 @@ use rukh_core::runtime::{
     Buffer, Completion, Dispatch, Kernel, QueueConfig, QueueError, Runtime, RuntimeConfig,
 };
 use std::fmt::Display;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Runs a kernel, or lists the file's kernels if none is named.
 pub fn run(options: &RunOptions) -> Result<(), String> {
     let file = options.file.display();
     let named = |e: &dyn Display| format!("{file}: {e}");
-    let bytes = std::fs::read(&options.file).map_err(|e| named(&e))?;
-    let object = CodeObject::parse(&bytes).map_err(|e| named(&e))?;
+    // A trace shows its lines from the threads of the device, up to the end of the process.
+    let bytes: &'static [u8] = std::fs::read(&options.file).map_err(|e| named(&e))?.leak();
+    let object = CodeObject::parse(bytes).map_err(|e| named(&e))?;
     let Some(name) = &options.kernel else {
         return list(&object).map_err(|e| named(&e));
     };
@@ -33,14 +36,28 @@ pub fn run(options: &RunOptions) -> Result<(), String> {
         None => Mode::Threads { workers: 0 },
     };
     let mut config = SimConfig::new(vec![profile]).mode(mode);
-    if options.trace {
+    let bias = Arc::new(OnceLock::new());
+    if options.lines {
+        let lines = Mutex::new(Lines::of(&object).map_err(|e| named(&e))?);
+        let bias = bias.clone();
+        config = config.trace(Arc::new(move |event| {
+            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            let address = event.pc.wrapping_sub(*bias.get().unwrap_or(&0));
+            if let Some(source) = lines.change(address) {
+                eprintln!("; {source}");
+            }
+            eprintln!("{event}");
+        }));
+    } else if options.trace {
         config = config.trace(Arc::new(|event| eprintln!("{event}")));
     }
     let backend = SimBackend::new(config).map_err(|e| e.to_string())?;
     let runtime =
         Runtime::new(Arc::new(backend), runtime_config(options)).map_err(|e| e.to_string())?;
     let gpu = runtime.gpu_ids().next().ok_or("the system has no GPU")?;
-    let program = runtime.load_program(gpu, &bytes).map_err(|e| named(&e))?;
+    let program = runtime.load_program(gpu, bytes).map_err(|e| named(&e))?;
+    let loaded = program.executable().code_objects().first();
+    let bias = *bias.get_or_init(|| loaded.map_or(0, |loaded| loaded.bias));
     let kernel = program.kernel(name).ok_or_else(|| {
         let names: Vec<&str> = program.kernel_names().collect();
         format!(
@@ -56,7 +73,8 @@ pub fn run(options: &RunOptions) -> Result<(), String> {
             "rukh-sim: note: {name} accesses group memory and has none: reads give zero; see --dynamic-lds"
         );
     }
-    launch(options, &runtime, gpu, &kernel)
+    let explain = |report: &FaultReport| lines::place(report, &object, bias);
+    launch(options, &runtime, gpu, &kernel, &explain)
 }
 
 fn runtime_config(options: &RunOptions) -> RuntimeConfig {
@@ -144,6 +162,7 @@ fn launch(
     runtime: &Arc<Runtime<SimBackend>>,
     gpu: AgentId,
     kernel: &Kernel<SimBackend>,
+    explain: &dyn Fn(&FaultReport) -> Option<String>,
 ) -> Result<(), String> {
     let metadata = kernel.metadata().ok_or(
         "the code object has no metadata for this kernel, so that its arguments are not known",
@@ -198,6 +217,9 @@ fn launch(
             let mut message = error.to_string();
             for fault in runtime.backend().last_faults() {
                 message.push_str(&format!("\n  {fault}"));
+                if let Some(place) = explain(&fault) {
+                    message.push_str(&format!("\n  {place}"));
+                }
             }
             return Err(message);
         }

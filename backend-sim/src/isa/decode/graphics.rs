@@ -76,7 +76,11 @@ pub(super) fn vinterp(cx: &Cx, word: u32) -> Result<Inst, DecodeError> {
     let mods = Mods {
         clamp: bit(word, 15),
         neg: bits(high, 29, 3) as u8,
-        op_sel: bits(word, 11, 4) as u8 & row.half_operands(),
+        // Idle bits beside those of halves are stored, as assembly shows them.
+        op_sel: match row.half_operands() {
+            0 => 0,
+            _ => bits(word, 11, 4) as u8,
+        },
         wait: bits(word, 8, 3) as u8,
         ..Mods::default()
     };

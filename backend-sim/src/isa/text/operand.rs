@@ -49,7 +49,7 @@ impl Text<'_> {
     fn half(&self, f: &mut Formatter<'_>, operand: Operand, bit: u8) -> fmt::Result {
         let halves = match self.row().op {
             Op::v_cvt_pk_fp8_f32 | Op::v_cvt_pk_bf8_f32 => 8,
-            _ if !self.inst.format.is_vop() => 0,
+            _ if !self.inst.format.is_vop() && self.inst.format != Format::Vinterp => 0,
             _ => self.row().short_halves(self.arch),
         };
         let written = self.arch.is_gfx11_plus() && halves >> bit & 1 == 1;

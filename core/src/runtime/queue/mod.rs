@@ -234,6 +234,11 @@ impl<B: Backend + ?Sized> Queue<B> {
         self.inner.agent
     }
 
+    /// The backend's name of it; none once the hardware queue is gone.
+    pub fn hardware(&self) -> Option<QueueHandle> {
+        *self.inner.hardware.lock(self.runtime.park())
+    }
+
     /// Identifies it in its runtime.
     pub fn id(&self) -> u64 {
         self.inner.id

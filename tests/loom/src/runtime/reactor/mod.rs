@@ -11,7 +11,7 @@ pub(crate) mod waiters;
 
 use super::error::SignalError;
 use super::queue::QueueInner;
-use crate::backend::{Backend, EventId, EventReport, Events, Lock, Park, QueueHandle, Timeout};
+use crate::backend::{AgentId, Backend, EventId, EventReport, Events, Lock, Park, QueueHandle, Timeout};
 use crate::device::{Barrier, Device};
 use crate::queue::QueueStatus;
 use crate::signal::{
@@ -63,6 +63,10 @@ impl<B: Backend + ?Sized> Reactor<B> {
     }
 
     pub(crate) fn free_doorbell(&self, _: u32) {}
+
+    // Copies by engines are not modelled.
+    pub(crate) fn lose_copies(&self, _: AgentId) {}
+    pub(crate) fn serve_copies(&self) {}
 }
 
 /// A reactor over the device, and an arena of a few signals.
@@ -125,6 +129,7 @@ impl Runtime {
             pending_count: AtomicUsize::new(0),
             system: Lock::new(Vec::new()),
         };
+        crate::sync::begin();
         let park = reactor.backend.parker();
         // SAFETY: fresh slots, which live until the runtime is dropped.
         unsafe { reactor.arena.add_chunk(slots.cast(), count, park) }.expect("a first chunk");
@@ -255,10 +260,7 @@ impl Runtime {
         callback: impl FnMut(i64) -> bool + Send + 'static,
     ) -> HandlerId {
         self.reactor
-            .add_handler(
-                Some((slot.handle(), Condition::Eq, 0)),
-                Box::new(callback),
-            )
+            .add_handler(Some((slot.handle(), Condition::Eq, 0)), Box::new(callback))
             .expect("a signal")
     }
 
@@ -268,7 +270,8 @@ impl Runtime {
 
     /// A queue, whose callback is told why it stopped. Takes two signals.
     pub fn create_queue(&self, callback: impl FnOnce(QueueStatus) + Send + 'static) -> Queue {
-        let callback = Box::new(move |failure: super::queue::QueueFailure| callback(failure.status));
+        let callback =
+            Box::new(move |failure: super::queue::QueueFailure| callback(failure.status));
         Queue(QueueInner::new(&self.reactor, callback))
     }
 
