@@ -149,6 +149,17 @@ grind kfd:gfx90a lifecycle
 grind kfd:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
 grind kfd:gfx1100 vector_add "$objects/vector_add-gfx1100-O2-v5.co" 1000
 
+# What is said of a kernel that faults, of code with debug information: its name, and the line of the store.
+DEVICE_FLAGS=-g "$root/tests/golden/build.sh" --object fault-gfx90a-O2-v5 "$work"
+use sim:gfx90a
+status=0
+(ulimit -c 0; timeout 60 "$work/memory_fault" "$work/fault-gfx90a-O2-v5.co") > "$work/out" 2> "$work/err" || status=$?
+if [ $status -ne 134 ] || ! grep -q "kernel fault_store stopped at .*/fault\.c:7:[0-9]* in fault_store: " "$work/err"; then
+  cat "$work/out" "$work/err" >&2
+  echo "memory_fault: status $status, and no source line" >&2
+  exit 1
+fi
+
 # A tool puts its functions into the API table; one that is not there is reported to it.
 for backend in sim:gfx90a sim:gfx1100 kfd:gfx90a; do
   HSA_TOOLS_LIB="$work/libcounting.so /none/such.so" run "$backend" tool_client "$work/libcounting.so" \

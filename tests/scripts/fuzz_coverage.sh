@@ -41,6 +41,8 @@ echo "|---|---|---|---|"
 for target in "${targets[@]}"; do
   folders=("fuzz/seeds/$target")
   [ ! -d "fuzz/corpus/$target" ] || folders+=("fuzz/corpus/$target")
+  # The fuzzer starts with whole objects, too (fuzz.sh).
+  [ "$target" != code_object ] || folders+=(core/tests/data/*.co tests/golden/objects/*.co)
   rm -f "$CARGO_TARGET_DIR/$target".prof*
   held=$(LLVM_PROFILE_FILE=$CARGO_TARGET_DIR/$target.profraw "$program" "$target" "${folders[@]}")
   "$profdata" merge -sparse -o "$CARGO_TARGET_DIR/$target.profdata" "$CARGO_TARGET_DIR/$target.profraw"

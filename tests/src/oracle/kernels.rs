@@ -19,6 +19,8 @@ const GUARD: u8 = 0xa5;
 /// Turns of a wave, and the instructions of each.
 const TURNS: u64 = 8;
 const BUDGET: u64 = 500;
+/// Programs of an input that has short ones.
+const PROGRAMS: usize = 40;
 
 #[derive(Clone)]
 #[repr(align(4096))]
@@ -37,7 +39,8 @@ impl Clock for Standing {
 }
 
 /// Executes code. The first byte chooses the processor, the second the lanes (bit 0), whether a trap handler is set
-/// (bit 1) and whether the rest is code or the seed of valid instructions with random operands (bit 2).
+/// (bit 1), whether the rest is code or the seed of valid instructions with random operands (bit 2), and whether those are
+/// programs of a few each (bit 3): behind the first fault of one long program nothing runs.
 pub fn check(data: &[u8]) {
     let [choice, knobs, rest @ ..] = data else {
         return;
@@ -49,13 +52,24 @@ pub fn check(data: &[u8]) {
         32
     };
     let handler = knobs & 2 != 0;
-    if knobs & 4 == 0 {
-        check_code(arch, lanes, handler, rest);
-    } else {
-        let seed = rest
-            .iter()
-            .fold(0u64, |seed, byte| seed.rotate_left(8) ^ u64::from(*byte));
-        check_code(arch, lanes, handler, &instructions(arch, seed));
+    let seed = rest
+        .iter()
+        .fold(0u64, |seed, byte| seed.rotate_left(8) ^ u64::from(*byte));
+    match knobs >> 2 & 3 {
+        0 | 2 => check_code(arch, lanes, handler, rest),
+        1 => check_code(arch, lanes, handler, &instructions(arch, seed)),
+        _ => check_programs(arch, lanes, handler, seed),
+    }
+}
+
+/// A valid instruction with random operands.
+fn instruction(arch: Arch, rng: &mut isa::Rng, code: &mut Vec<u8>) {
+    loop {
+        let op = Op::ALL[rng.next_u32() as usize % Op::ALL.len()];
+        if let Some(Ok(encoded)) = generate(arch, op, rng).map(|inst| encode(arch, &inst)) {
+            code.extend_from_slice(&encoded.bytes()[..encoded.len()]);
+            return;
+        }
     }
 }
 
@@ -64,17 +78,35 @@ pub fn instructions(arch: Arch, seed: u64) -> Vec<u8> {
     let mut rng = isa::Rng::new(seed);
     let mut code = Vec::new();
     while code.len() < PAGE - 64 {
-        let op = Op::ALL[rng.next_u32() as usize % Op::ALL.len()];
-        let encoded = generate(arch, op, &mut rng).map(|inst| encode(arch, &inst));
-        if let Some(Ok(encoded)) = encoded {
-            code.extend_from_slice(&encoded.bytes()[..encoded.len()]);
-        }
+        instruction(arch, &mut rng, &mut code);
     }
     code
 }
 
+/// Executes programs of a few valid instructions, by waves that have all registers.
+fn check_programs(arch: Arch, lanes: u32, handler: bool, seed: u64) {
+    let end: u32 = if arch < Arch::Gfx1100 {
+        0xbf81_0000
+    } else {
+        0xbfb0_0000
+    };
+    let mut rng = isa::Rng::new(seed);
+    for _ in 0..PROGRAMS {
+        let mut code = Vec::new();
+        for _ in 0..1 + rng.next_u32() % 4 {
+            instruction(arch, &mut rng, &mut code);
+        }
+        code.extend_from_slice(&end.to_le_bytes());
+        check_in_memory(arch, lanes, handler, 256, &code);
+    }
+}
+
 /// Executes at most a page of code by a wave whose first registers are addresses, descriptors and numbers of lanes.
 pub fn check_code(arch: Arch, lanes: u32, handler: bool, code: &[u8]) {
+    check_in_memory(arch, lanes, handler, 64, code);
+}
+
+fn check_in_memory(arch: Arch, lanes: u32, handler: bool, vgprs: u16, code: &[u8]) {
     let code = &code[..code.len().min(PAGE)];
     let mut pages = vec![Page([GUARD; PAGE]); 6];
     pages[1].0 = [0; PAGE];
@@ -92,20 +124,20 @@ pub fn check_code(arch: Arch, lanes: u32, handler: bool, code: &[u8]) {
         map.set_rights(region.expect("a free range"), 0, rights)
             .expect("a region");
     }
-    execute(&map, arch, lanes, handler);
+    execute(&map, arch, lanes, handler, vgprs);
     drop(map);
     let guards = [0, 2, 3, 5].map(|page: usize| pages[page].0.iter().all(|byte| *byte == GUARD));
     assert_eq!(guards, [true; 4], "memory beside that of the kernel");
     assert_eq!(pages[1].0[..code.len()], *code, "code was written");
 }
 
-fn execute(map: &std::sync::Arc<AddressMap>, arch: Arch, lanes: u32, handler: bool) {
+fn execute(map: &std::sync::Arc<AddressMap>, arch: Arch, lanes: u32, handler: bool, vgprs: u16) {
     let view = map.view(0);
     let mut wave = Wave::new(WaveConfig {
         arch,
         lanes,
-        vgprs: 64,
-        acc_vgprs: if arch < Arch::Gfx1030 { 32 } else { 0 },
+        vgprs,
+        acc_vgprs: if arch < Arch::Gfx1030 { vgprs / 2 } else { 0 },
         mode: 0x3f0,
         ids: WaveIds::default(),
     });
@@ -121,7 +153,7 @@ fn execute(map: &std::sync::Arc<AddressMap>, arch: Arch, lanes: u32, handler: bo
         };
         wave.set_sgpr(number, word);
     }
-    for register in 0..64 {
+    for register in 0..vgprs {
         let row = wave.vgpr_mut(register).expect("a register of the wave");
         for (lane, word) in row.iter_mut().enumerate() {
             *word = match register % 4 {
