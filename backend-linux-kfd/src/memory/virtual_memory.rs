@@ -203,7 +203,9 @@ impl<P: KfdPort> KfdBackend<P> {
         let Some(found) = table.memories.remove(&handle.0) else {
             return Ok(());
         };
-        if let Some(range) = found.host {
+        if let Some(range) = found.host
+            && !self.kfd.inherited()
+        {
             // SAFETY: the runtime's own, which uses it for mappings alone.
             unsafe { range.release(self.port()) };
         }
@@ -303,10 +305,16 @@ impl<P: KfdPort> KfdBackend<P> {
             {
                 let _ = bo::free(&self.kfd, bo);
             }
-            if let Some(range) = memory.host {
+            // What the driver had mapped is not in a child, and what is there by now may be anything.
+            if let Some(range) = memory.host
+                && !self.kfd.inherited()
+            {
                 // SAFETY: the backend is going.
                 unsafe { range.release(self.port()) };
             }
+        }
+        if self.kfd.inherited() {
+            return;
         }
         for (_, range) in table.ranges {
             // SAFETY: the backend is going, and all that it gave out with it.
