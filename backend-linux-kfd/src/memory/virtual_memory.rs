@@ -369,6 +369,7 @@ unsafe impl<P: KfdPort> VirtualMemory for KfdBackend<P> {
         let table = &mut memory.virtual_memory;
         if table.ranges.get(&address).map(Reservation::size) == Some(size as usize)
             && let Some(range) = table.ranges.remove(&address)
+            && !self.kfd.inherited()
         {
             // SAFETY: by the caller's promise.
             unsafe { range.release(self.port()) };
