@@ -5,12 +5,12 @@
 //! description that lowering made.
 
 use super::code::Page;
-use super::dpp::Permute;
+use super::dpp::{Flat, Permute};
 use super::leveled::Leveled;
 use super::machine::Machine;
 use super::microop::{ABSENT, CONST, Flow, MicroOp, VGPR};
 use super::modifiers::{Out, SrcForm};
-use super::rows::Row;
+use super::rows::{Row, WIDEST};
 use super::scalars::EXEC;
 use super::valu::levels::Host;
 use super::valu::{VArgs, VHandler};
@@ -84,6 +84,9 @@ impl Machine<'_> {
     #[inline(always)]
     pub(crate) fn source(&mut self, op: &MicroOp, page: &Page, i: usize, rows: u32) -> *const u32 {
         let src = op.src[i];
+        if rows > 2 && (src < VGPR || src == CONST) {
+            return self.wide_source(op, page, i);
+        }
         if src < VGPR {
             let value = self.wave.pair(usize::from(src));
             return self.broadcast(i, value, rows);
@@ -98,6 +101,27 @@ impl Machine<'_> {
             return self.broadcast(i, u64::from(low.0[0]) | u64::from(high.0[0]) << 32, rows);
         }
         low.0.as_ptr()
+    }
+
+    /// [`Machine::source`], of more than two registers that are no vector registers: consecutive scalars, or a constant
+    /// extended with its sign.
+    #[inline(never)]
+    fn wide_source(&mut self, op: &MicroOp, page: &Page, i: usize) -> *const u32 {
+        let first = usize::from(op.src[i]);
+        let dwords: [u32; WIDEST] = match page.consts.get(op.k[i] as usize) {
+            Some([low, high]) if op.src[i] == CONST => {
+                let (low, high) = (low.0[0], high.0[0]);
+                let sign = (high as i32 >> 31) as u32;
+                core::array::from_fn(|word| [low, high].get(word).copied().unwrap_or(sign))
+            }
+            _ => core::array::from_fn(|word| self.wave.s[(first + word) & 255]),
+        };
+        let lanes = self.wave.lanes as usize;
+        let rows = self.temps.src[i].as_flattened_mut();
+        for (row, dword) in rows.chunks_exact_mut(lanes).zip(dwords) {
+            row.fill(dword);
+        }
+        rows.as_ptr()
     }
 
     /// [`Machine::source`], for those that seldom need it.

@@ -33,48 +33,28 @@ fn set_descriptor(bed: &mut Bed, arch: Arch, at: u64, image: &Image) {
     let [width, height, depth] = image.size.map(|size| size - 1);
     let base = at >> 8;
     let selects = 0xfac | image.kind << 28;
-    let words = if arch < Arch::Gfx1030 {
-        [
-            base as u32,
-            (base >> 32) as u32 | image.format.0 << 20,
-            width | height << 14,
-            selects,
-            depth | (image.pitch - 1) << 13,
-            0,
-            0,
-            0,
-        ]
-    } else if arch >= Arch::Gfx1201 {
-        let plain = image.kind == ONE_D || image.kind == TWO_D;
-        [
-            base as u32,
-            (base >> 32) as u32 | image.format.2 << 17 | (width & 3) << 30,
-            width >> 2 | height << 14,
-            selects,
-            if plain { image.pitch - 1 } else { depth },
-            0,
-            0,
-            0,
-        ]
-    } else {
-        let format = if arch >= Arch::Gfx1100 {
-            image.format.2
-        } else {
-            image.format.1
-        };
-        let plain = image.kind == ONE_D || image.kind == TWO_D;
-        [
-            base as u32,
-            (base >> 32) as u32 | format << 20 | (width & 3) << 30,
-            width >> 2 | height << 14,
-            selects,
-            if plain { image.pitch - 1 } else { depth },
-            0,
-            0,
-            0,
-        ]
+    let plain = image.kind == ONE_D || image.kind == TWO_D;
+    let format = match arch {
+        Arch::Gfx1030 => image.format.1 << 20,
+        Arch::Gfx1100 => image.format.2 << 20,
+        Arch::Gfx1201 => image.format.2 << 17,
+        _ => image.format.0 << 20,
     };
-    bed.set_scalars(8, &words);
+    // Since gfx10 the width begins in the word of the format, and other images' pitch stands where depth does.
+    let (format, size, depth) = match arch < Arch::Gfx1030 {
+        true => (
+            format,
+            width | height << 14,
+            depth | (image.pitch - 1) << 13,
+        ),
+        false => (
+            format | (width & 3) << 30,
+            width >> 2 | height << 14,
+            if plain { image.pitch - 1 } else { depth },
+        ),
+    };
+    let high = (base >> 32) as u32 | format;
+    bed.set_scalars(8, &[base as u32, high, size, selects, depth, 0, 0, 0]);
 }
 
 /// The syntax of a generation: addresses are a tuple, and since gfx10 the dimension is written.

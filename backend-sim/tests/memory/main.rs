@@ -11,6 +11,7 @@ mod exceptions;
 mod flat;
 mod formats;
 mod forms;
+mod graphics;
 mod handler;
 mod image;
 mod lds;

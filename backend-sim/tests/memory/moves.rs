@@ -196,3 +196,42 @@ fn signs_of_packed_sources_of_dot_products_change_both_numbers() {
         }
     }
 }
+
+#[test]
+fn a_source_of_four_registers_may_be_scalars_or_a_constant() {
+    // Sums of absolute differences: of nothing from zeros, so that only the accumulators remain.
+    for arch in [Arch::Gfx900, Arch::Gfx942, Arch::Gfx1030] {
+        let mut bed = Bed::of(arch);
+        bed.set_scalars(4, &[11, 12, 13, 14]);
+        let code = |src2: u32| {
+            let opcode = if arch < Arch::Gfx1030 { 0x1e7 } else { 0x175 };
+            let encoding = if arch < Arch::Gfx1030 {
+                0b110100
+            } else {
+                0b110101
+            };
+            let low: u32 = encoding << 26 | opcode << 16 | 8;
+            let high: u32 = 256 | (256 + 2) << 9 | src2 << 18;
+            [
+                low.to_le_bytes(),
+                high.to_le_bytes(),
+                0xbf81_0000_u32.to_le_bytes(),
+            ]
+            .concat()
+        };
+        for register in 0..3 {
+            bed.set(register, |_| 0);
+        }
+        // v_mqsad_u32_u8 v[8:11], v[0:1], v2 and s[4:7], 33 or -2.
+        for (src2, expected) in [
+            (4, [11, 12, 13, 14]),
+            (128 + 33, [33, 0, 0, 0]),
+            (192 + 2, [0xffff_fffe, u32::MAX, u32::MAX, u32::MAX]),
+        ] {
+            bed.run_code(&code(src2));
+            for (register, expected) in (8..12).zip(expected) {
+                assert_eq!(bed.get(register, 5), expected, "{arch} {src2} v{register}");
+            }
+        }
+    }
+}

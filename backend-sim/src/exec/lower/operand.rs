@@ -44,7 +44,7 @@ pub(crate) fn constant(operand: Operand, ty: Type) -> Option<u64> {
             match ty {
                 // Packed single precision reads a constant as its low dword.
                 Type::PkF32 | Type::PkB32 => u64::from(value as u32),
-                _ if wide => value as u64,
+                _ if wide || rows(ty) > 2 => value as u64,
                 _ if ty.is_16() => u64::from(value as u16),
                 _ => u64::from(value as u32),
             }

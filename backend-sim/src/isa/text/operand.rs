@@ -161,6 +161,15 @@ impl Text<'_> {
             Operand::Literal(value) if ty == Type::F16 && self.inst.format == Format::Sopc => {
                 literal(f, value, Type::U16)
             }
+            // Bytes that LLVM takes for a float of half precision.
+            Operand::Literal(value)
+                if matches!(
+                    self.row().op,
+                    Op::v_cvt_pk_f32_fp8_b16 | Op::v_cvt_pk_f32_bf8_b16
+                ) =>
+            {
+                literal(f, value, Type::F16)
+            }
             Operand::Literal(value) => literal(f, value, ty),
             Operand::Imm(value) => write!(f, "{value}"),
         }
@@ -258,7 +267,7 @@ fn is_marked(value: u32, ty: Type) -> bool {
         Type::F64 => false,
         _ if wide => false,
         Type::F16 | Type::PkF16 => u32::from(constant.f16_bits()) == read,
-        Type::Bf16 => u32::from(constant.bf16_bits()) == read,
+        Type::Bf16 | Type::PkBf16 => u32::from(constant.bf16_bits()) == read,
         _ => !half && constant.f32_bits() == read,
     };
     let number = match ty {
