@@ -47,7 +47,8 @@ static void on_trap(int signal, siginfo_t *info, void *data) {
   registers[REG_RSP] += 8;
 }
 
-static void set_breakpoint(void) {
+/* Writes code, for which the thread sanitizer has no shadow. */
+__attribute__((no_sanitize("thread"))) static void set_breakpoint(void) {
   struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
   sigaction(SIGTRAP, &action, NULL);
   unsigned char *at = (unsigned char *)debug->r_brk;

@@ -21,7 +21,7 @@ clang=clang-22
 unset LD_LIBRARY_PATH
 export ASAN_OPTIONS=allocator_may_return_null=1
 # Clients fork while the runtime's threads run, and the child starts a runtime of its own.
-export TSAN_OPTIONS="die_after_fork=0 allocator_may_return_null=1 halt_on_error=0 exitcode=66 suppressions=$root/tests/c/tsan.supp \
+export TSAN_OPTIONS="die_after_fork=0 allocator_may_return_null=1 halt_on_error=0 exitcode=66 \
 external_symbolizer_path=$(command -v llvm-symbolizer-22)"
 
 # Line numbers are for who reads a report; optimised a little, for the software GPU's sake.
