@@ -87,6 +87,8 @@ sanitize sim:gfx90a,gfx1100 environment
 sanitize sim:gfx90a vector_add "$objects/vector_add-gfx90a-O2-v5.co" 1000
 sanitize sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
 sanitize sim:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
+sanitize sim:gfx90a dmabuf "$objects/vector_add-gfx90a-O2-v5.co"
+sanitize sim:gfx90a ipc "$objects/vector_add-gfx90a-O2-v5.co"
 for backend in sim kfd; do
   for gpu in gfx90a gfx1100; do
     with=$backend:$gpu
@@ -106,6 +108,10 @@ for backend in sim kfd; do
     run "$with" memory_fault "$objects/fault-$gpu-O2-v5.co" handled
     run "$with" matmul "$objects/matmul-$gpu-O2-v5.co"
     run "$with" copies
+    run "$with" vmem "$objects/vector_add-$gpu-O2-v5.co" "$objects/fault-$gpu-O2-v5.co"
+    run "$with" dmabuf "$objects/vector_add-$gpu-O2-v5.co"
+    run "$with" svm "$objects/vector_add-$gpu-O2-v5.co"
+    run "$with" ipc "$objects/vector_add-$gpu-O2-v5.co"
     run "$with" copy_faults
     run "$with" debugger "$objects/vector_add-$gpu-O2-v5.co"
   done
@@ -113,6 +119,7 @@ for backend in sim kfd; do
     run "$backend:${object%w64}" vector_add "$objects/vector_add-$object-O2-v5.co"
   done
   run "$backend:gfx90a,gfx90a" copies
+  run "$backend:gfx90a,gfx90a" vmem "$objects/vector_add-gfx90a-O2-v5.co" "$objects/fault-gfx90a-O2-v5.co"
   run "$backend:gfx90a,gfx1100" vector_add "$objects/vector_add-gfx1100-O2-v5.co" 100000 gfx1100
 done
 # The host does not reach device memory there: engines copy.
@@ -120,6 +127,7 @@ for gpu in gfx90a gfx1100; do
   run "kfd:smallbar:$gpu" copies
   run "kfd:smallbar:$gpu" matmul "$objects/matmul-$gpu-O2-v5.co"
   run "kfd:smallbar:$gpu" executables "$objects/vector_add-$gpu-O2-v5.co"
+  run "kfd:smallbar:$gpu" svm "$objects/vector_add-$gpu-O2-v5.co"
 done
 run kfd:smallbar:gfx90a,gfx90a copies
 run kfd:smallbar:gfx90a copy_faults

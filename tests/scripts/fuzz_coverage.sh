@@ -7,6 +7,7 @@ declare -A sources=(
   [aql_packet]="core/src/wire/aql.rs"
   [c_api]="capi/src"
   [code_object]="core/src/loader"
+  [ipc]="capi/src/amd/ipc/message.rs"
   [dwarf]="core/src/loader/source"
   [isa]="backend-sim/src/isa"
   [kernel_descriptor]="core/src/wire/kernel_descriptor.rs backend-sim/src/grid"
