@@ -65,9 +65,12 @@ features() { all_combinations every; }
 
 # What would be published, packed, with these arguments of cargo.
 pack() {
+  # Cargo takes a version that it has seen before for the same, unpacked and built: nothing of an earlier run may stay.
+  rm -rf target/packages "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/rukh-*
   mkdir -p target
   # Lines are not what a build from an archive is for.
-  CARGO_PROFILE_DEV_DEBUG=0 cargo package --workspace --locked --allow-dirty "$@" 2>&1 | tee target/package.log
+  CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR=target/packages \
+    cargo package --workspace --locked --allow-dirty "$@" 2>&1 | tee target/package.log
   # Where the project will be found is for who publishes it to say.
   if grep -E '^warning' target/package.log | grep -v 'no documentation, homepage or repository'; then
     echo "supply_chain.sh: a package is not as it should be" >&2
@@ -76,7 +79,7 @@ pack() {
   local archive
   for archive in rukh-core rukh-backend-sim rukh-backend-linux-kfd rukh-capi; do
     for file in LICENSE-MIT LICENSE-APACHE README.md; do
-      tar -tf "target/package/$archive-"*.crate | grep -q "/$file\$" || {
+      tar -tf "target/packages/package/$archive-"*.crate | grep -q "/$file\$" || {
         echo "supply_chain.sh: the package of $archive has no $file" >&2
         exit 1
       }

@@ -314,7 +314,8 @@ fn a_dispatch_gets_the_scratch_that_it_asks_for() {
         assert_eq!(fake.held().0, before + 1);
         assert_eq!(queue.status(), None);
         drop(queue);
-        assert_eq!(fake.held().0, before - 2);
+        // The thread that looks after queues may have this one for a moment longer.
+        until(|| fake.held().0 == before - 2);
     }
 }
 

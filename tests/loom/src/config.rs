@@ -3,6 +3,8 @@
 /// One of the runtime's own, one of clients.
 pub const SHARED_EVENTS: usize = 2;
 pub const SIGNAL_CHUNKS: usize = 2;
+/// Signals of other processes: none here.
+pub const SHARED_SIGNALS: usize = 1;
 /// None: a slot is used again at once, which is the hard case.
 pub const SIGNAL_QUARANTINE: u32 = 0;
 /// A wait looks once and sleeps.

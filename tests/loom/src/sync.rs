@@ -208,6 +208,18 @@ impl<T> AtomicPtr<T> {
     pub fn store(&self, value: *mut T, order: Ordering) {
         self.model().store(value, order);
     }
+
+    #[allow(clippy::missing_errors_doc)]
+    pub fn compare_exchange(
+        &self,
+        current: *mut T,
+        new: *mut T,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<*mut T, *mut T> {
+        self.model()
+            .compare_exchange(current, new, success, failure)
+    }
 }
 
 impl<T> fmt::Debug for AtomicPtr<T> {

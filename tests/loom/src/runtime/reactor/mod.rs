@@ -11,7 +11,9 @@ pub(crate) mod waiters;
 
 use super::error::SignalError;
 use super::queue::QueueInner;
-use crate::backend::{AgentId, Backend, EventId, EventReport, Events, Lock, Park, QueueHandle, Timeout};
+use crate::backend::{
+    AgentId, Backend, EventId, EventReport, Events, Lock, Park, QueueHandle, Timeout,
+};
 use crate::device::{Barrier, Device};
 use crate::queue::QueueStatus;
 use crate::signal::{
