@@ -1,11 +1,11 @@
 //! What the driver offers besides: dmabuf, retry faults, trap handlers, debugger support.
 
-use crate::backend::{INHERITED, KfdBackend};
+use crate::backend::KfdBackend;
 use crate::kfd::Kfd;
 use core::sync::atomic::Ordering;
 use rukh_core::backend::{
     AgentId, Allocation, Debug, Ipc, MemoryError, MemoryHandle, NotSupported, Profiling,
-    QueueHandle, VirtualMemory,
+    QueueHandle,
 };
 use rukh_core::kfd::uapi::{
     ExportDmabuf, Ioctl, RuntimeEnable, SetScratchBackingVa, SetTrapHandler, SetXnackMode,
@@ -174,28 +174,12 @@ impl<P: KfdPort> KfdBackend<P> {
 }
 
 impl<P: KfdPort> Ipc for KfdBackend<P> {
-    fn export_dmabuf(&self, handle: MemoryHandle) -> Result<i32, NotSupported> {
-        if self.kfd.inherited() {
-            return Err(NotSupported(INHERITED));
-        }
-        if !self.kfd.since(ExportDmabuf::INFO.since_minor) {
-            return Err(NotSupported("dmabuf export before KFD 1.12"));
-        }
-        let bo = self
-            .buffer_object(handle)
-            .ok_or(NotSupported("dmabuf export of memory that no GPU has"))?;
-        let mut argument = ExportDmabuf {
-            handle: bo,
-            // O_CLOEXEC.
-            flags: 0o2_000_000,
-            dmabuf_fd: 0,
-        };
-        match self.kfd.call(&mut argument) {
-            Ok(()) => i32::try_from(argument.dmabuf_fd)
-                .map_err(|_| NotSupported("a dmabuf that is no file descriptor")),
-            // The kernel exports device memory and its own host memory; user pointers it refuses.
-            Err(_) => Err(NotSupported("dmabuf export of this memory")),
-        }
+    fn has_dmabufs(&self) -> bool {
+        self.kfd.since(ExportDmabuf::INFO.since_minor) && !self.gpus.is_empty()
+    }
+
+    fn export_dmabuf(&self, handle: MemoryHandle) -> Result<i32, MemoryError> {
+        self.export(handle)
     }
 
     fn import_dmabuf(&self, agent: AgentId, descriptor: i32) -> Result<Allocation, MemoryError> {
@@ -203,6 +187,5 @@ impl<P: KfdPort> Ipc for KfdBackend<P> {
     }
 }
 
-impl<P: KfdPort> VirtualMemory for KfdBackend<P> {}
 impl<P: KfdPort> Debug for KfdBackend<P> {}
 impl<P: KfdPort> Profiling for KfdBackend<P> {}

@@ -3,6 +3,7 @@
 //! A kernel without device-private pages answers EPERM to all of it, as does one whose GPUs cannot.
 
 use crate::backend::{INHERITED, KfdBackend};
+use crate::topology::node::capability;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem::size_of;
@@ -164,6 +165,11 @@ impl<P: KfdPort> KfdBackend<P> {
 }
 
 impl<P: KfdPort> Svm for KfdBackend<P> {
+    fn has_svm(&self) -> bool {
+        let offers = |gpu: &crate::device::Gpu| gpu.properties.capability & capability::SVM != 0;
+        self.kfd.since(uapi::Svm::INFO.since_minor) && self.gpus.iter().any(offers)
+    }
+
     fn set_svm(&self, address: u64, size: u64, set: &[SvmAttribute]) -> Result<(), SvmError> {
         let attributes: Result<Vec<_>, _> = set.iter().map(|a| self.to_driver(a)).collect();
         self.send_svm(svm_operation::SET, (address, size), &mut attributes?)

@@ -767,6 +767,6 @@ fn memory_of_the_driver_s_own_is_exported_and_a_user_pointer_is_not() {
     let vram = backend.allocate(&request(VRAM, 4096, host())).unwrap();
     assert_eq!(
         backend.export_dmabuf(vram.handle),
-        Err(NotSupported("dmabuf export before KFD 1.12"))
+        Err(MemoryError::NotSupported("dmabuf export before KFD 1.12"))
     );
 }

@@ -146,7 +146,7 @@ fn memory_of_others_is_mapped_and_given_back() {
     for wrong in [-1, descriptor + 1000] {
         assert!(matches!(
             backend.import_dmabuf(gpus[1], wrong),
-            Err(MemoryError::Os { .. })
+            Err(MemoryError::NotShared { .. })
         ));
     }
     assert!(matches!(

@@ -31,6 +31,47 @@ fn a_kernel_prints_the_buffers_that_are_asked_for() {
     }
 }
 
+const LINES: &str = "core/tests/data/lines-gfx90a-dwarf5.co";
+
+#[test]
+fn a_fault_names_the_source_line() {
+    for more in [&[][..], &["--step"]] {
+        let mut arguments = vec!["run", LINES, "stray", "--grid", "64"];
+        arguments.extend(["--arg", "buf:i32:64", "--arg", "u64:4096"]);
+        arguments.extend(more);
+        let output = rukh_sim(&arguments);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains("0x1000"), "{message}");
+        let place = "\n  at /source/lines.cl:21:21 in stray\n";
+        assert!(message.contains(place), "{message}");
+    }
+}
+
+#[test]
+fn disassembly_and_trace_show_source_lines_that_are_asked_for() {
+    let inlined = "; /source/./include/lines.h:3:19 in scale, inlined into /source/./include/lines.h:11:10 in twice, \
+        inlined into /source/lines.cl:6:9 in apart\n";
+    let listing = rukh_sim(&["disasm", LINES, "--lines"]);
+    assert!(listing.status.success());
+    let listing = text(&listing.stdout);
+    assert!(listing.contains(inlined), "{listing}");
+    let without = rukh_sim(&["disasm", LINES]);
+    let instructions = listing.lines().filter(|line| !line.starts_with("; "));
+    assert!(instructions.eq(text(&without.stdout).lines()));
+    let output = rukh_sim(&["disasm", ADD, "--lines"]);
+    assert!(text(&output.stderr).contains("compile with -g"));
+
+    #[rustfmt::skip]
+    let output = rukh_sim(&[
+        "run", LINES, "lines", "--grid", "64", "--group", "64", "--trace", "--lines",
+        "--arg", "buf:f32:64", "--arg", "i32:1", "--print", "0:2",
+    ]);
+    let trace = text(&output.stderr);
+    assert!(output.status.success(), "{trace}");
+    assert!(trace.contains(inlined), "{trace}");
+}
+
 #[test]
 fn an_endless_kernel_is_stopped_after_the_time_that_it_was_given() {
     for more in [

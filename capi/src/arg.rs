@@ -121,6 +121,13 @@ impl AnyPlace {
 #[repr(transparent)]
 pub struct In<T>(*const T);
 
+impl<T> From<*const T> for In<T> {
+    /// Of an argument that is read and written.
+    fn from(pointer: *const T) -> Self {
+        Self(pointer)
+    }
+}
+
 impl<T: Copy> In<T> {
     /// The value, or `None` for null.
     pub fn optional(self) -> Option<T> {

@@ -4,15 +4,18 @@
 use crate::abi::Status;
 use rukh_core::backend::{MemoryError, QueueCreateError};
 use rukh_core::loader::{LoadError, SegmentError};
+use rukh_core::mem::RangeError;
 use rukh_core::queue::{QueueStatus, RingError};
-use rukh_core::runtime::{AllocError, InitError, QueueError, SignalError};
+use rukh_core::runtime::{AllocError, InitError, QueueError, SignalError, VirtualError};
 
 /// A memory error of the backend.
 pub fn status_of_memory(error: &MemoryError) -> Status {
     match error {
         MemoryError::NoBank { .. } | MemoryError::BadSize { .. } => Status::INVALID_ALLOCATION,
         MemoryError::OutOfMemory { .. } | MemoryError::Os { .. } => Status::OUT_OF_RESOURCES,
-        MemoryError::NoAllocation { .. } => Status::INVALID_ALLOCATION,
+        MemoryError::NoAllocation { .. } | MemoryError::NotShared { .. } => {
+            Status::INVALID_ALLOCATION
+        }
         MemoryError::InUse { .. } => Status::RESOURCE_FREE,
         MemoryError::BadAgent { .. } => Status::INVALID_AGENT,
         MemoryError::BadHostRange { .. } => Status::INVALID_ARGUMENT,
@@ -81,6 +84,27 @@ impl From<AllocError> for Status {
             AllocError::NotReachable { .. } | AllocError::Engine(_) => Self::ERROR,
             AllocError::NoAgent { .. } => Self::INVALID_AGENT,
             AllocError::Backend(error) => status_of_memory(error),
+        }
+    }
+}
+
+impl From<VirtualError> for Status {
+    fn from(error: VirtualError) -> Self {
+        match error {
+            VirtualError::Range(error) => match error {
+                RangeError::Unaligned { .. }
+                | RangeError::WrongSize { .. }
+                | RangeError::Overlap { .. }
+                | RangeError::Partial { .. } => Self::INVALID_ARGUMENT,
+                RangeError::NotReserved { .. }
+                | RangeError::NoMemory { .. }
+                | RangeError::NotMapped { .. } => Self::INVALID_ALLOCATION,
+                RangeError::InUse { .. } => Self::RESOURCE_FREE,
+            },
+            VirtualError::Alloc(error) => error.into(),
+            // What the backend has not; on these functions alone there is a status for it.
+            VirtualError::Backend(MemoryError::NotSupported(_)) => Self::NOT_SUPPORTED,
+            VirtualError::Backend(error) => status_of_memory(&error),
         }
     }
 }

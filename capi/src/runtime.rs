@@ -84,6 +84,8 @@ pub struct State {
     copy_clocks: Mutex<BTreeMap<u64, AgentId>>,
     /// Handlers of system events, in the order of registration.
     pub system_handlers: Mutex<Vec<SystemHandlerEntry>>,
+    /// Who gives memory to other processes, once there is some to give.
+    pub ipc: Mutex<Option<crate::amd::ipc::Server>>,
     /// Who wants to know of queues that the runtime makes for itself.
     pub queue_notifier: Mutex<Option<NotifierEntry>>,
 }
@@ -127,6 +129,7 @@ impl State {
             copy_profiling: AtomicBool::new(false),
             copy_clocks: Mutex::default(),
             system_handlers: Mutex::new(Vec::new()),
+            ipc: Mutex::new(None),
             queue_notifier: Mutex::new(None),
         })
     }
@@ -146,6 +149,12 @@ impl State {
     /// Stops the queues, so that no device uses a client's memory any more, and gives everything
     /// else back.
     pub fn close(&self) {
+        let server = self
+            .ipc
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        drop(server);
         self.queues.clear();
         for (parts, _) in self.executables.all() {
             drop(self.executables.remove(parts));

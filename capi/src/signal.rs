@@ -82,7 +82,16 @@ pub fn create(
 ) -> Result {
     let place = signal.required()?;
     check_consumers(state, count, consumers)?;
-    let handle = state.runtime.create_signal_handle(initial, flags)?;
+    let shared = if flags.contains(SignalFlags::IPC) {
+        // One that cannot be shared, or of which there are too many, is a signal all the same: sharing it is refused.
+        state.runtime.create_shared_signal(initial, flags).ok()
+    } else {
+        None
+    };
+    let handle = match shared {
+        Some(handle) => handle,
+        None => state.runtime.create_signal_handle(initial, flags)?,
+    };
     place.put(Signal { handle: handle.0 });
     Ok(())
 }

@@ -77,12 +77,13 @@ fn info(state: &State, attribute: SystemInfo, value: Value) -> Result {
         SystemInfo::MachineModel => place.put(MachineModel::Large as u32),
         SystemInfo::Extensions => place.put(extension_mask()),
         SystemInfo::BuildVersion => place.put(BUILD_VERSION.as_ptr()),
-        SystemInfo::SvmSupported
-        | SystemInfo::SvmAccessibleByDefault
+        SystemInfo::SvmSupported => place.put(state.backend().has_svm()),
+        // Only devices that retry faults find what nobody gave them.
+        SystemInfo::SvmAccessibleByDefault
         | SystemInfo::MwaitxEnabled
-        | SystemInfo::DmabufSupported
-        | SystemInfo::VirtualMemApiSupported
         | SystemInfo::XnackEnabled => place.put(false),
+        SystemInfo::DmabufSupported => place.put(state.backend().has_dmabufs()),
+        SystemInfo::VirtualMemApiSupported => place.put(state.runtime.has_virtual_memory()),
         SystemInfo::ExtVersionMajor => place.put(EXT_VERSION.0),
         SystemInfo::ExtVersionMinor => place.put(EXT_VERSION.1),
     }

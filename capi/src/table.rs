@@ -6,6 +6,7 @@
 
 use crate::agent::*;
 use crate::amd::copy::*;
+use crate::amd::dmabuf::*;
 use crate::amd::event::*;
 use crate::amd::intercept::*;
 use crate::amd::ipc::*;

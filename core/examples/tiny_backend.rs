@@ -238,7 +238,8 @@ impl Clock for Tiny {
 impl Dma for Tiny {}
 impl Ipc for Tiny {}
 impl Svm for Tiny {}
-impl VirtualMemory for Tiny {}
+// SAFETY: it has none.
+unsafe impl VirtualMemory for Tiny {}
 impl Debug for Tiny {}
 impl Profiling for Tiny {}
 

@@ -12,6 +12,9 @@ pub const SHARED_EVENTS: usize = 4;
 /// [`SIGNALS_PER_CHUNK`] slots and up are beyond any use; an arena without one left is full.
 pub const SIGNAL_CHUNKS: usize = 20;
 
+/// Signals that a process can share with others at a time, its own and theirs.
+pub const SHARED_SIGNALS: usize = 64;
+
 /// Signals in the first chunk that a runtime allocates (128 bytes each).
 pub const SIGNALS_PER_CHUNK: u32 = 1024;
 

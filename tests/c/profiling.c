@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
   hsa_executable_t executable = load_code(agents.gpu, argv[1]);
   kernel_t kernel = find_kernel(executable, agents.gpu, "vector_add.kd");
   hsa_amd_memory_pool_t host = find_pool(agents.cpu, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
-  enum { COUNT = 20000, RUNS = 12 };
+  enum { COUNT = 3000, RUNS = 12 };
   float *memory = allocate(host, 3 * COUNT * sizeof(float), agents.gpu);
   memset(memory, 0, 3 * COUNT * sizeof(float));
   struct {

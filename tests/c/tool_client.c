@@ -101,7 +101,8 @@ static void intercept(const struct root *root) {
     hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);
   }
   CHECK(hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_EQ, 0, 20000000000ull, HSA_WAIT_STATE_BLOCKED) == 0);
-  CHECK(seen_first == PACKETS && seen_last == 2 * PACKETS && marked == PACKETS && last_marked_id == PACKETS - 1);
+  /* A ring that was full had packets of the runtime in between. */
+  CHECK(seen_first == PACKETS && seen_last == 2 * PACKETS && marked == PACKETS && last_marked_id >= PACKETS - 1);
   MUST(hsa_signal_destroy(done));
   MUST(hsa_queue_destroy(plain));
   MUST(hsa_queue_destroy(queue));

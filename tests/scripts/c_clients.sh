@@ -87,6 +87,8 @@ sanitize sim:gfx90a,gfx1100 environment
 sanitize sim:gfx90a vector_add "$objects/vector_add-gfx90a-O2-v5.co" 1000
 sanitize sim:gfx90a executables "$objects/vector_add-gfx90a-O2-v5.co"
 sanitize sim:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
+sanitize sim:gfx90a dmabuf "$objects/vector_add-gfx90a-O2-v5.co"
+sanitize sim:gfx90a ipc "$objects/vector_add-gfx90a-O2-v5.co"
 for backend in sim kfd; do
   for gpu in gfx90a gfx1100; do
     with=$backend:$gpu
@@ -106,6 +108,10 @@ for backend in sim kfd; do
     run "$with" memory_fault "$objects/fault-$gpu-O2-v5.co" handled
     run "$with" matmul "$objects/matmul-$gpu-O2-v5.co"
     run "$with" copies
+    run "$with" vmem "$objects/vector_add-$gpu-O2-v5.co" "$objects/fault-$gpu-O2-v5.co"
+    run "$with" dmabuf "$objects/vector_add-$gpu-O2-v5.co"
+    run "$with" svm "$objects/vector_add-$gpu-O2-v5.co"
+    run "$with" ipc "$objects/vector_add-$gpu-O2-v5.co"
     run "$with" copy_faults
     run "$with" debugger "$objects/vector_add-$gpu-O2-v5.co"
   done
@@ -113,6 +119,7 @@ for backend in sim kfd; do
     run "$backend:${object%w64}" vector_add "$objects/vector_add-$object-O2-v5.co"
   done
   run "$backend:gfx90a,gfx90a" copies
+  run "$backend:gfx90a,gfx90a" vmem "$objects/vector_add-gfx90a-O2-v5.co" "$objects/fault-gfx90a-O2-v5.co"
   run "$backend:gfx90a,gfx1100" vector_add "$objects/vector_add-gfx1100-O2-v5.co" 100000 gfx1100
 done
 # The host does not reach device memory there: engines copy.
@@ -120,6 +127,7 @@ for gpu in gfx90a gfx1100; do
   run "kfd:smallbar:$gpu" copies
   run "kfd:smallbar:$gpu" matmul "$objects/matmul-$gpu-O2-v5.co"
   run "kfd:smallbar:$gpu" executables "$objects/vector_add-$gpu-O2-v5.co"
+  run "kfd:smallbar:$gpu" svm "$objects/vector_add-$gpu-O2-v5.co"
 done
 run kfd:smallbar:gfx90a,gfx90a copies
 run kfd:smallbar:gfx90a copy_faults
@@ -140,6 +148,17 @@ done
 grind kfd:gfx90a lifecycle
 grind kfd:gfx90a faults "$objects/fault-gfx90a-O2-v5.co"
 grind kfd:gfx1100 vector_add "$objects/vector_add-gfx1100-O2-v5.co" 1000
+
+# What is said of a kernel that faults, of code with debug information: its name, and the line of the store.
+DEVICE_FLAGS=-g "$root/tests/golden/build.sh" --object fault-gfx90a-O2-v5 "$work"
+use sim:gfx90a
+status=0
+(ulimit -c 0; timeout 60 "$work/memory_fault" "$work/fault-gfx90a-O2-v5.co") > "$work/out" 2> "$work/err" || status=$?
+if [ $status -ne 134 ] || ! grep -q "kernel fault_store stopped at .*/fault\.c:7:[0-9]* in fault_store: " "$work/err"; then
+  cat "$work/out" "$work/err" >&2
+  echo "memory_fault: status $status, and no source line" >&2
+  exit 1
+fi
 
 # A tool puts its functions into the API table; one that is not there is reported to it.
 for backend in sim:gfx90a sim:gfx1100 kfd:gfx90a; do

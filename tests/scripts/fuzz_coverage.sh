@@ -7,6 +7,7 @@ declare -A sources=(
   [aql_packet]="core/src/wire/aql.rs"
   [c_api]="capi/src"
   [code_object]="core/src/loader"
+  [ipc]="capi/src/amd/ipc/message.rs"
   [dwarf]="core/src/loader/source"
   [isa]="backend-sim/src/isa"
   [kernel_descriptor]="core/src/wire/kernel_descriptor.rs backend-sim/src/grid"
@@ -40,6 +41,8 @@ echo "|---|---|---|---|"
 for target in "${targets[@]}"; do
   folders=("fuzz/seeds/$target")
   [ ! -d "fuzz/corpus/$target" ] || folders+=("fuzz/corpus/$target")
+  # The fuzzer starts with whole objects, too (fuzz.sh).
+  [ "$target" != code_object ] || folders+=(core/tests/data/*.co tests/golden/objects/*.co)
   rm -f "$CARGO_TARGET_DIR/$target".prof*
   held=$(LLVM_PROFILE_FILE=$CARGO_TARGET_DIR/$target.profraw "$program" "$target" "${folders[@]}")
   "$profdata" merge -sparse -o "$CARGO_TARGET_DIR/$target.profdata" "$CARGO_TARGET_DIR/$target.profraw"

@@ -7,6 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for target in x86_64-unknown-none aarch64-unknown-none riscv64gc-unknown-none-elf; do
   echo "-- $target"
   cargo clippy --locked --target "$target" -p rukh-core --no-default-features -- -D warnings
+  cargo clippy --locked --target "$target" -p rukh-core --no-default-features --features dwarf -- -D warnings
   cargo clippy --locked --target "$target" -p rukh-backend-sim --no-default-features -- -D warnings
 done
 

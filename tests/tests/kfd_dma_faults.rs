@@ -164,7 +164,11 @@ fn copies_behind_a_fault_fail_and_those_before_it_do_not() {
                 ends.is_sorted_by(|a, b| a >= b) && ends.iter().all(|end| [0, -1].contains(end)),
                 "{gpu}: {ends:?}"
             );
-            bench.runtime.poll();
+            let begun = Instant::now();
+            while bench.faults.load(Ordering::SeqCst) == 0 {
+                assert!(begun.elapsed() < PATIENCE, "nobody is told of the fault");
+                bench.runtime.poll();
+            }
             assert_eq!(bench.faults.load(Ordering::SeqCst), 1, "{gpu}");
             // The next copy has an engine again.
             let (from, to) = (bench.device(1 << 20), bench.host(1 << 20));

@@ -234,6 +234,22 @@ impl<P: KfdPort> KfdBackend<P> {
         Ok(())
     }
 
+    /// Sends what comes before a request's end in pieces.
+    fn send_begin(
+        &self,
+        at: Target,
+        request: &DmaRequest<'_>,
+        end: DmaCompletion,
+        bytes: u64,
+        begun: &mut bool,
+    ) -> Result<(), DmaError> {
+        for &address in request.after {
+            self.send(at, 0, begun, |w| w.wait_for_zero(address))?;
+        }
+        self.send(at, bytes, begun, |w| start(w, end))?;
+        self.send_work(at, begun, request.work, bytes)
+    }
+
     /// Sends all of a request; gives its number in the lane.
     fn send_all(&self, at: Target, request: &DmaRequest<'_>) -> Result<u64, DmaError> {
         let end = request.completion.unwrap_or(DmaCompletion {
@@ -248,26 +264,29 @@ impl<P: KfdPort> KfdBackend<P> {
         };
         // What the host wrote to device memory is there before the engine reads it.
         self.flush_hdp(at.gpu);
+        // All at once if a piece has room for it, so that it is refused before any of it is sent.
+        let mut buffer = vec![0; PIECE];
         let mut begun = false;
-        for &address in request.after {
-            self.send(at, 0, &mut begun, |w| w.wait_for_zero(address))?;
-        }
-        self.send(at, bytes, &mut begun, |w| {
-            if end.timestamps.0 != 0 {
-                w.timestamp(end.timestamps.0)?;
+        let body = match begin(
+            at.generation,
+            &mut buffer[..PIECE - END_DWORDS],
+            request,
+            end,
+        ) {
+            Ok(body) => body,
+            Err(Full { .. }) => {
+                self.send_begin(at, request, end, bytes, &mut begun)?;
+                0
             }
-            w.caches(true)
-        })?;
-        self.send_work(at, &mut begun, request.work, bytes)?;
+        };
         // The end is published together with its number, so that numbers are in the ring's order.
-        let mut buffer = [0; END_DWORDS];
-        let mut lane = self.room(at, END_DWORDS, bytes, begun)?;
+        let mut lane = self.room(at, body + END_DWORDS, bytes, begun)?;
         let mark = lane.next_mark();
         let Some(queue) = &mut lane.queue else {
             return Err(DmaError::Lost { agent: at.agent });
         };
         let done = queue.done_address();
-        let mut writer = Writer::new(at.generation, &mut buffer);
+        let mut writer = Writer::new(at.generation, &mut buffer[body..]);
         let w = &mut writer;
         let mut write = || {
             w.caches(false)?;
@@ -287,9 +306,37 @@ impl<P: KfdPort> KfdBackend<P> {
             Ok(())
         };
         write().map_err(full)?;
-        queue.publish(writer.written());
+        let all = body + writer.written().len();
+        queue.publish(&buffer[..all]);
         Ok(lane.add(bytes, !request.after.is_empty(), sys::now()))
     }
+}
+
+/// What comes before the work itself.
+fn start(w: &mut Writer<'_>, end: DmaCompletion) -> Result<(), Full> {
+    if end.timestamps.0 != 0 {
+        w.timestamp(end.timestamps.0)?;
+    }
+    w.caches(true)
+}
+
+/// Writes all that comes before a request's end; gives how many dwords that takes.
+fn begin(
+    generation: Generation,
+    buffer: &mut [u32],
+    request: &DmaRequest<'_>,
+    end: DmaCompletion,
+) -> Result<usize, Full> {
+    let mut w = Writer::new(generation, buffer);
+    for &address in request.after {
+        w.wait_for_zero(address)?;
+    }
+    start(&mut w, end)?;
+    match request.work {
+        DmaWork::Copy { to, from, bytes } => w.copy(to, from, bytes)?,
+        DmaWork::Fill { to, value, words } => w.fill(to, value, words)?,
+    }
+    Ok(w.written().len())
 }
 
 /// Dwords that the end of a request takes at most: writing back caches, a time, an atomic, two fences and a trap.

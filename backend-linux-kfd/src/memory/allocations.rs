@@ -334,6 +334,10 @@ impl<P: KfdPort> KfdBackend<P> {
     pub(crate) unsafe fn relinquish(&self, handle: u64) -> Result<(), MemoryError> {
         let name = MemoryHandle(handle);
         let mut memory = self.memory.lock(&self.park);
+        if memory.virtual_memory.has(name) {
+            drop(memory);
+            return self.free_virtual(name);
+        }
         let Some(entry) = memory.entries.get(&handle) else {
             return Err(MemoryError::NoAllocation { handle: name });
         };
@@ -412,6 +416,8 @@ impl<P: KfdPort> KfdBackend<P> {
 
     /// Gives everything back, when the backend goes.
     pub(crate) fn close_memory(&mut self) {
+        let table = core::mem::take(&mut self.memory.get_mut().virtual_memory);
+        self.close_virtual(table);
         let entries = core::mem::take(&mut self.memory.get_mut().entries);
         for (_, mut entry) in entries {
             // Once more if the driver refuses: what it keeps now, it keeps until the process ends.

@@ -9,7 +9,9 @@ use rukh_core::backend::{AgentId, Allocation, MemoryError, MemoryHandle};
 use rukh_core::kfd::uapi::{AllocFlags, GetDmabufInfo, ImportDmabuf};
 use rukh_core::kfd::{KfdPort, PortError, call};
 
+const EBADF: i32 = 9;
 const ENOMEM: i32 = 12;
+const EINVAL: i32 = 22;
 
 impl<P: KfdPort> KfdBackend<P> {
     /// Imports a dmabuf and maps it to a GPU. The host does not map it: that is the exporter's to offer.
@@ -23,6 +25,8 @@ impl<P: KfdPort> KfdBackend<P> {
             .gpu_index(agent)
             .ok_or(MemoryError::BadAgent { agent })?;
         let os = |error: &PortError, size| match error.errno() {
+            // The first call looks whether it is a dmabuf.
+            EBADF | EINVAL if size == 0 => MemoryError::NotShared { descriptor },
             ENOMEM => MemoryError::OutOfMemory { size, available: 0 },
             errno => MemoryError::Os {
                 call: call_name(error),
@@ -30,11 +34,8 @@ impl<P: KfdPort> KfdBackend<P> {
                 errno,
             },
         };
-        let dmabuf_fd = u32::try_from(descriptor).map_err(|_| MemoryError::Os {
-            call: "IMPORT_DMABUF",
-            size: 0,
-            errno: 9,
-        })?;
+        let dmabuf_fd =
+            u32::try_from(descriptor).map_err(|_| MemoryError::NotShared { descriptor })?;
         let mut info = GetDmabufInfo {
             dmabuf_fd,
             ..GetDmabufInfo::default()

@@ -10,6 +10,7 @@ mod imports;
 mod placement;
 mod table;
 mod va;
+mod virtual_memory;
 
 pub(crate) use allocations::{Block, Want};
 pub(crate) use hdp::Hdp;

@@ -2,6 +2,7 @@
 
 use super::bo::Bo;
 use super::va::{PAGE, Reservation};
+use super::virtual_memory::VirtualTable;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ptr::NonNull;
@@ -93,14 +94,21 @@ pub(crate) struct MemoryTable {
     last: u64,
     /// Bytes of device memory, by GPU, for drivers that do not tell what is left.
     pub(super) vram: BTreeMap<usize, u64>,
+    pub(super) virtual_memory: VirtualTable,
 }
 
 impl MemoryTable {
-    /// Keeps an allocation; gives its handle. Handles are never used twice.
-    pub(super) fn insert(&mut self, entry: Entry) -> u64 {
+    /// The next handle. None is used twice.
+    pub(super) const fn number(&mut self) -> u64 {
         self.last += 1;
-        self.put_back(self.last, entry);
         self.last
+    }
+
+    /// Keeps an allocation; gives its handle.
+    pub(super) fn insert(&mut self, entry: Entry) -> u64 {
+        let handle = self.number();
+        self.put_back(handle, entry);
+        handle
     }
 
     pub(super) fn put_back(&mut self, handle: u64, entry: Entry) {

@@ -66,6 +66,23 @@ impl Reservation {
         }
     }
 
+    /// Takes the range that begins at an address, if that and a page on each side are free.
+    pub fn at<P: KfdPort>(port: &P, address: u64, size: u64) -> Result<Self, PortError> {
+        let refused = || PortError::Map {
+            size: size as usize,
+            offset: 0,
+            errno: ENOMEM,
+        };
+        let length = size
+            .checked_add(2 * PAGE)
+            .filter(|length| *length < 1 << 47)
+            .ok_or_else(refused)?;
+        let start = address.checked_sub(PAGE).ok_or_else(refused)?;
+        let base = port.take(start, length as usize)?;
+        let length = length as usize;
+        Ok(Self { base, length })
+    }
+
     /// Where the range begins, behind the guard page.
     pub fn start(&self) -> NonNull<u8> {
         // SAFETY: the reservation is longer than its first guard page.

@@ -39,6 +39,19 @@ fn descriptor(file: KfdFile) -> Result<KfdFile, i32> {
     }
 }
 
+/// Another descriptor of the same file.
+pub(crate) fn duplicate(file: i32) -> Result<OwnedFd, i32> {
+    let file = descriptor(KfdFile(file))?;
+    rustix::io::fcntl_dupfd_cloexec(borrow(file), 0).map_err(|e| e.raw_os_error())
+}
+
+/// Takes a descriptor over that the driver has made for this process; dropping it closes it.
+pub(crate) fn adopt(file: i32) -> Option<OwnedFd> {
+    let file = descriptor(KfdFile(file)).ok()?;
+    // SAFETY: the driver has just made it, and whoever asked for it has given it to nobody else.
+    Some(unsafe { OwnedFd::from_raw_fd(file.0) })
+}
+
 fn open(path: &str, flags: OFlags) -> Result<OwnedFd, PortError> {
     loop {
         match rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()) {
@@ -161,6 +174,32 @@ unsafe impl KfdPort for LinuxPort {
         // SAFETY: the caller mapped the range and uses it no more. A failure leaves it mapped,
         // which wastes addresses and nothing else.
         let _ = unsafe { rustix::mm::munmap(address.as_ptr().cast(), size) };
+    }
+
+    fn take(&self, address: u64, size: usize) -> Result<NonNull<u8>, PortError> {
+        let failed = |e: Errno| PortError::Map {
+            size,
+            offset: 0,
+            errno: e.raw_os_error(),
+        };
+        let wish = core::ptr::without_provenance_mut(address as usize);
+        // SAFETY: nothing that is there is replaced.
+        let start = unsafe {
+            rustix::mm::mmap_anonymous(
+                wish,
+                size,
+                ProtFlags::empty(),
+                MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE,
+            )
+        }
+        .map_err(failed)?;
+        if start != wish {
+            // A kernel before 4.17 takes the address as a hint.
+            // SAFETY: mapped just now.
+            let _ = unsafe { rustix::mm::munmap(start, size) };
+            return Err(failed(Errno::EXIST));
+        }
+        NonNull::new(start.cast()).ok_or_else(|| failed(Errno::NOMEM))
     }
 
     unsafe fn wipe_on_fork(&self, address: NonNull<u8>, size: usize) -> Result<(), PortError> {

@@ -76,6 +76,8 @@ pub mod capability {
     pub const ASIC_REVISION_SHIFT: u32 = 22;
     /// SRAM ECC is on.
     pub const SRAM_ECC: u32 = 1 << 26;
+    /// Ranges of shared virtual memory.
+    pub const SVM: u32 = 1 << 27;
     /// GPU and CPU share coherent memory.
     pub const COHERENT_HOST: u32 = 1 << 28;
 }

@@ -6,6 +6,14 @@ use alloc::vec::Vec;
 use rukh_core::backend::{AgentKind, HeapKind};
 use rukh_core::isa::Isa;
 
+/// Trees of machines, in the text form of [`TreePort::parse`], for inputs to start from.
+pub const TREES: [&str; 4] = [
+    include_str!("../../tests/trees/gfx90a.txt"),
+    include_str!("../../tests/trees/gfx1100.txt"),
+    include_str!("../../tests/trees/apu.txt"),
+    include_str!("../../tests/trees/cpu.txt"),
+];
+
 /// What a tree came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {

@@ -127,6 +127,11 @@ unsafe impl<P: KfdPort, S: TraceSink> KfdPort for TracePort<P, S> {
         unsafe { self.port.wipe_on_fork(address, size) }
     }
 
+    fn take(&self, address: u64, size: usize) -> Result<NonNull<u8>, PortError> {
+        // No question to the driver.
+        self.port.take(address, size)
+    }
+
     unsafe fn place(
         &self,
         address: NonNull<u8>,

@@ -2,7 +2,8 @@
 
 use super::SimBackend;
 use super::topology::HOST;
-use crate::mem::{Block, MAX_AGENTS, MapError, PAGE_SIZE, RegionId, Rights};
+use super::virtual_memory::VirtualBooks;
+use crate::mem::{Block, HostMemoryError, MAX_AGENTS, MapError, PAGE_SIZE, RegionId, Rights};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ptr::NonNull;
@@ -17,8 +18,9 @@ struct Entry {
     base: u64,
     size: u64,
     rights: Rights,
-    /// The block with its alignment, and the bank's agent; none for registered memory.
-    backing: Option<(Block, u64, AgentId)>,
+    /// The block with its alignment, and the agent whose bank it counts for, if it was not imported; none for
+    /// registered memory.
+    backing: Option<(Block, u64, Option<AgentId>)>,
     /// Registered memory has addresses of its own on the devices.
     reserved: bool,
     /// Queues that need it.
@@ -46,12 +48,34 @@ pub(super) struct Books {
     queues: BTreeMap<u64, Vec<u64>>,
     /// The events' mailboxes.
     mailboxes: Option<Block>,
+    /// Memory without addresses, and where it is mapped.
+    pub(super) virtual_memory: VirtualBooks,
 }
 
 impl Books {
-    fn insert(&mut self, entry: impl FnOnce(u64) -> Entry) -> MemoryHandle {
+    /// The next handle. None is used twice.
+    pub(super) fn number(&mut self) -> u64 {
         self.next += 1;
-        let handle = self.next;
+        self.next
+    }
+
+    /// Notes that a bank gives less (`size` bytes), or more again.
+    pub(super) fn use_bank(&mut self, agent: AgentId, size: u64, used: bool) {
+        let total = self.used.entry(agent.0).or_default();
+        *total = if used {
+            total.saturating_add(size)
+        } else {
+            total.saturating_sub(size)
+        };
+    }
+
+    /// What a bank of this size can still give.
+    pub(super) fn left(&self, agent: AgentId, limit: u64) -> u64 {
+        limit.saturating_sub(self.used.get(&agent.0).copied().unwrap_or(0))
+    }
+
+    fn insert(&mut self, entry: impl FnOnce(u64) -> Entry) -> MemoryHandle {
+        let handle = self.number();
         let entry = entry(handle);
         if entry.backing.is_some() {
             self.by_address.insert(entry.base, handle);
@@ -92,20 +116,16 @@ fn rights(flags: MemoryFlags) -> Rights {
     rights
 }
 
-fn host_error(error: crate::mem::HostMemoryError, available: u64) -> MemoryError {
+pub(super) fn host_error(error: HostMemoryError, available: u64) -> MemoryError {
     match error {
-        crate::mem::HostMemoryError::Exhausted { size } => {
-            MemoryError::OutOfMemory { size, available }
-        }
-        crate::mem::HostMemoryError::Os { call, size, errno } => {
-            MemoryError::Os { call, size, errno }
-        }
+        HostMemoryError::Exhausted { size } => MemoryError::OutOfMemory { size, available },
+        HostMemoryError::Os { call, size, errno } => MemoryError::Os { call, size, errno },
     }
 }
 
 impl SimBackend {
     /// Size of a bank that can be allocated from.
-    fn bank_size(&self, bank: BankId) -> Result<u64, MemoryError> {
+    pub(super) fn bank_size(&self, bank: BankId) -> Result<u64, MemoryError> {
         let mut index = 0;
         let mut size = None;
         self.memory_banks(bank.agent, &mut |found| {
@@ -118,8 +138,68 @@ impl SimBackend {
         size.ok_or(MemoryError::NoBank { bank })
     }
 
+    /// A block of a bank. A device's has a file of its own while there are few, so that it can be exported.
+    fn take_block(&self, agent: AgentId, size: u64, align: u64) -> Result<Block, HostMemoryError> {
+        if agent != HOST
+            && let Some(shared) = self.memory.shared()
+            && let Ok(block) = shared.allocate_alone(size, align, agent.0)
+        {
+            return Ok(block);
+        }
+        self.memory.allocate(size, align)
+    }
+
+    /// Makes an allocation of a block that is another's as well, mapped to an agent.
+    pub(super) fn adopt(&self, block: Block, agent: AgentId) -> Result<Allocation, MemoryError> {
+        let rights = Rights::READ | Rights::WRITE;
+        let base = block.host.addr().get() as u64;
+        let mut books = self.books.lock();
+        let handle = books.next + 1;
+        // SAFETY: as for `allocate`.
+        let region = unsafe {
+            let (size, host) = (block.size, block.host.as_ptr());
+            self.system.map.insert(base, size, host, handle)
+        };
+        let region = region.map_err(|_| {
+            // SAFETY: nobody has seen the block.
+            unsafe { self.memory.release(block, PAGE_SIZE) };
+            MemoryError::OutOfMemory {
+                size: block.size,
+                available: 0,
+            }
+        })?;
+        if agent != HOST {
+            let _ = self.system.map.set_rights(region, agent.0, rights);
+        }
+        let handle = books.insert(|_| Entry {
+            region,
+            base,
+            size: block.size,
+            rights,
+            backing: Some((block, PAGE_SIZE, None)),
+            reserved: false,
+            users: 0,
+        });
+        Ok(Allocation {
+            handle,
+            gpu_va: base,
+            host: Some(block.host),
+            size: block.size,
+        })
+    }
+
+    /// The block of an allocation: None of one that does not exist, `Some(None)` of what the client brought.
+    pub(super) fn block_of(&self, handle: MemoryHandle) -> Option<Option<Block>> {
+        let books = self.books.lock();
+        if let Some(block) = books.virtual_memory.block(handle) {
+            return Some(Some(block));
+        }
+        let entry = books.entries.get(&handle.0)?;
+        Some(entry.backing.map(|(block, _, _)| block))
+    }
+
     /// Gives blocks back that no device can still be using.
-    fn sweep(&self, books: &mut Books) {
+    pub(super) fn sweep(&self, books: &mut Books) {
         let passed: Vec<Limbo> = books
             .limbo
             .extract_if(.., |limbo| self.system.quiesce.passed(limbo.epoch))
@@ -131,7 +211,7 @@ impl SimBackend {
         }
     }
 
-    fn check_agents(&self, agents: &[AgentId]) -> Result<(), MemoryError> {
+    pub(super) fn check_agents(&self, agents: &[AgentId]) -> Result<(), MemoryError> {
         let count = self.agent_count();
         match agents.iter().find(|a| a.0 >= count.min(MAX_AGENTS)) {
             Some(agent) => Err(MemoryError::BadAgent { agent: *agent }),
@@ -170,7 +250,8 @@ impl SimBackend {
             .filter_map(|entry| entry.backing)
             .map(|(block, align, _)| (block, align))
             .chain(books.limbo.drain(..).map(|l| (l.block, l.align)))
-            .chain(books.mailboxes.take().map(|block| (block, PAGE_SIZE)));
+            .chain(books.mailboxes.take().map(|block| (block, PAGE_SIZE)))
+            .chain(books.virtual_memory.drain());
         for (block, align) in blocks {
             // SAFETY: devices have stopped, and clients give up memory with the backend.
             unsafe { self.memory.release(block, align) };
@@ -215,8 +296,7 @@ unsafe impl Memory for SimBackend {
             return Err(MemoryError::OutOfMemory { size, available });
         }
         let block = self
-            .memory
-            .allocate(size, align)
+            .take_block(bank.agent, size, align)
             .map_err(|error| host_error(error, available))?;
         let base = block.host.addr().get() as u64;
         let handle = books.next + 1;
@@ -246,7 +326,7 @@ unsafe impl Memory for SimBackend {
             base,
             size,
             rights,
-            backing: Some((block, align, bank.agent)),
+            backing: Some((block, align, Some(bank.agent))),
             reserved: false,
             users: 0,
         });
@@ -262,6 +342,9 @@ unsafe impl Memory for SimBackend {
 
     unsafe fn free(&self, handle: MemoryHandle) -> Result<(), MemoryError> {
         let mut books = self.books.lock();
+        if books.virtual_memory.has(handle) {
+            return self.free_memory(&mut books, handle);
+        }
         let entry = books
             .entries
             .get(&handle.0)
@@ -284,8 +367,8 @@ unsafe impl Memory for SimBackend {
         match entry.backing {
             Some((block, align, agent)) => {
                 books.by_address.remove(&entry.base);
-                if let Some(used) = books.used.get_mut(&agent.0) {
-                    *used = used.saturating_sub(entry.size);
+                if let Some(agent) = agent {
+                    books.use_bank(agent, entry.size, false);
                 }
                 books.limbo.push(Limbo {
                     epoch,

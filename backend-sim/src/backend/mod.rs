@@ -7,9 +7,12 @@ mod memory;
 #[cfg(feature = "std")]
 mod park;
 mod queues;
+#[cfg(feature = "std")]
+mod svm;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 mod topology;
+mod virtual_memory;
 
 pub use config::{Mode, SimConfig};
 
@@ -25,8 +28,7 @@ use alloc::vec::Vec;
 use engine::{Engine, make_worker};
 use memory::Books;
 use rukh_core::backend::{
-    AgentId, Clock, ClockCounters, Debug, Dma, Ipc, Profiling, QueueHandle, Svm, VirtualMemory,
-    WaveStop,
+    AgentId, Clock, ClockCounters, Debug, Dma, Profiling, QueueHandle, WaveStop,
 };
 
 /// Virtual nanoseconds that a look takes when there is nothing to do.
@@ -39,6 +41,9 @@ pub struct SimBackend {
     host: HostCpu,
     memory: Box<dyn HostMemory>,
     books: Mutex<Books>,
+    /// Ranges of the process's memory that devices reach as they are.
+    #[cfg(feature = "std")]
+    svm: Mutex<crate::kfd::svm::Ranges>,
     #[cfg(feature = "std")]
     park: park::SimPark,
 }
@@ -142,6 +147,8 @@ impl SimBackend {
             memory: config.memory,
             books: Mutex::new(Books::default()),
             #[cfg(feature = "std")]
+            svm: Mutex::new(crate::kfd::svm::Ranges::default()),
+            #[cfg(feature = "std")]
             park: park::SimPark::new(),
         })
     }
@@ -207,10 +214,8 @@ impl Clock for SimBackend {
 }
 
 impl Dma for SimBackend {}
-impl Ipc for SimBackend {}
-impl Svm for SimBackend {}
-impl VirtualMemory for SimBackend {}
-
+#[cfg(not(feature = "std"))]
+impl rukh_core::backend::Svm for SimBackend {}
 impl Debug for SimBackend {
     fn wave_stop(&self, queue: QueueHandle, show: &mut dyn FnMut(&WaveStop<'_>)) {
         let reports = self.system.faults();

@@ -51,9 +51,10 @@ impl QueueMemory {
     /// The packet at an index, read once, if it has been published.
     pub(crate) fn read_packet(&self, index: u64) -> Option<[u8; PACKET_SIZE]> {
         let host = self.ring.wrapping_add(self.offset(index));
+        // The header alone: whoever owns the slot may still write what follows it.
         // SAFETY: the ring is mapped and the offset inside it.
-        let header = unsafe { raw::load_u32(host) };
-        if Header(header as u16).packet_type() == PacketType::Invalid {
+        let header = unsafe { raw::load_u16(host) };
+        if Header(header).packet_type() == PacketType::Invalid {
             return None;
         }
         // The body was stored before the header.
@@ -62,7 +63,7 @@ impl QueueMemory {
         // SAFETY: as above; `bytes` holds a packet.
         unsafe { raw::copy_in(host, bytes.as_mut_ptr(), PACKET_SIZE) };
         // The header that was tested is the one that counts.
-        bytes[..4].copy_from_slice(&header.to_le_bytes());
+        bytes[..2].copy_from_slice(&header.to_le_bytes());
         Some(bytes)
     }
 

@@ -12,8 +12,9 @@ use alloc::vec::Vec;
 
 use super::alignment::Alignment;
 use super::fuse;
+use super::gang;
 use super::lower::{self, Ext};
-use super::microop::MicroOp;
+use super::microop::{MicroOp, OpFn};
 use super::rows::Row;
 use super::valu::Level;
 use crate::isa::{Arch, DecodeError};
@@ -29,6 +30,8 @@ const FRONT: usize = 64;
 pub(crate) struct Page {
     pub(crate) va: u64,
     pub(crate) ops: Box<[MicroOp]>,
+    /// What executes each micro-op for waves that go together.
+    pub(crate) together: Box<[OpFn]>,
     /// Details of instructions that a micro-op has no room for.
     pub(crate) ext: Vec<Ext>,
     /// Constants as rows: two dwords a lane.
@@ -54,6 +57,7 @@ impl Page {
                 .map(MicroOp::undecoded)
                 .collect::<Vec<_>>()
                 .into(),
+            together: vec![MicroOp::undecoded(0).run; SLOTS].into(),
             ext: Vec::new(),
             consts: Vec::new(),
             const_index: BTreeMap::new(),
@@ -275,6 +279,7 @@ impl CodeCache {
         if page.alignment.is_free() {
             fuse::extend(arch, level, page, slot, &inst);
         }
+        page.together[slot] = gang::function(arch, level, &inst, page, slot);
         Ok(())
     }
 

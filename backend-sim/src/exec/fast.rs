@@ -318,6 +318,99 @@ impl Machine<'_> {
             .host_of(op.slot, self.view, va, u64::from(bytes), access)
     }
 
+    /// [`Self::global_whole`] for waves that go together, of which each begins where the one before it ends.
+    #[inline(always)]
+    fn global_gang<H: Host, const W: usize>(
+        &mut self,
+        op: &MicroOp,
+        access: Access,
+    ) -> Option<*mut u8> {
+        let lanes = if self.wave.lanes == 64 { 64 } else { 32 };
+        if self.wave.exec() != self.wave.lane_mask() || op.src[0] == ABSENT {
+            return None;
+        }
+        let (waves, stride) = (self.waves(), self.wave.rows.dwords());
+        let row: *const u32 = self.wave.rows.ptr(op.src[0] - VGPR);
+        let pairs = op.src[1] == ABSENT;
+        let bytes = (lanes * W * 4) as u32;
+        let all = waves as u32 * bytes;
+        // SAFETY: the address register's rows were checked by the run loop, which are those of each wave.
+        let (first, whole) = unsafe {
+            let (first, above) = (*row, if pairs { *row.add(lanes) } else { 0 });
+            let mut whole = first <= u32::MAX - all;
+            for n in 0..waves {
+                let low = row.add(n * stride);
+                whole &= *low == first.wrapping_add(n as u32 * bytes);
+                whole &= H::ascending_row(low, lanes, W as u32 * 4);
+                if pairs {
+                    let high = low.add(lanes);
+                    whole &= *high == above && H::ascending_row(high, lanes, 0);
+                }
+            }
+            let base = if pairs {
+                u64::from(above) << 32
+            } else {
+                self.wave.pair(usize::from(op.src[1]))
+            };
+            (base.wrapping_add(u64::from(first)), whole)
+        };
+        if !whole {
+            return None;
+        }
+        let va = first.wrapping_add(op.k[0]);
+        self.tlb
+            .host_of(op.slot, self.view, va, u64::from(all), access)
+    }
+
+    /// Loads `W` dwords a lane from global memory for waves that go together, if they all want what is in one place.
+    #[inline(always)]
+    pub(crate) fn global_load_gang<H: Host, const W: usize>(&mut self, op: &MicroOp) -> bool {
+        let lanes = if self.wave.lanes == 64 { 64 } else { 32 };
+        self.tlb.sync(self.view);
+        let Some(host) = self.global_gang::<H, W>(op, Access::Read) else {
+            return false;
+        };
+        let (waves, stride) = (self.waves(), self.wave.rows.dwords());
+        let to = self.wave.rows.ptr(op.dst - VGPR);
+        for n in 0..waves {
+            let host = host.wrapping_add(n * lanes * W * 4);
+            self.prefetch_next::<H>(host, lanes * W * 4);
+            for group in 0..lanes / GROUP {
+                // SAFETY: the bytes of all waves are mapped, readable; the destination's rows were checked by the run
+                // loop, which are those of each wave.
+                unsafe {
+                    let host = host.add(group * GROUP * W * 4);
+                    load_neighbours::<H, W>(host, to.add(n * stride + group * GROUP), lanes);
+                }
+            }
+        }
+        true
+    }
+
+    /// The reverse of [`Self::global_load_gang`].
+    #[inline(always)]
+    pub(crate) fn global_store_gang<H: Host, const W: usize>(&mut self, op: &MicroOp) -> bool {
+        let lanes = if self.wave.lanes == 64 { 64 } else { 32 };
+        self.tlb.sync(self.view);
+        let Some(host) = self.global_gang::<H, W>(op, Access::Write) else {
+            return false;
+        };
+        let (waves, stride) = (self.waves(), self.wave.rows.dwords());
+        let from: *const u32 = self.wave.rows.ptr(op.src[2] - VGPR);
+        for n in 0..waves {
+            let host = host.wrapping_add(n * lanes * W * 4);
+            self.prefetch_next::<H>(host, lanes * W * 4);
+            for group in 0..lanes / GROUP {
+                // SAFETY: as for the load: mapped, writable; the data's rows are those of each wave.
+                unsafe {
+                    let host = host.add(group * GROUP * W * 4);
+                    store_neighbours::<H, W>(from.add(n * stride + group * GROUP), host, lanes);
+                }
+            }
+        }
+        true
+    }
+
     /// The first lane's address and how the others lie, of a group of lanes of a global access.
     #[inline(always)]
     fn global_run<H: Host>(&mut self, op: &MicroOp, group: usize, step: u32) -> (u64, Run) {
@@ -362,6 +455,12 @@ impl Machine<'_> {
         span.contains(va, len)
     }
 
+    /// Kernels stream: the next wave, or the next of those that go together, tends to want what comes next.
+    #[inline(always)]
+    fn prefetch_next<H: Host>(&self, host: *const u8, bytes: usize) {
+        H::prefetch(host.wrapping_add(self.waves() * bytes), bytes);
+    }
+
     /// Loads `W` dwords a lane from global memory.
     #[inline(always)]
     pub(crate) fn global_load_groups<H: Host, const W: usize>(&mut self, op: &MicroOp) -> u64 {
@@ -370,8 +469,7 @@ impl Machine<'_> {
         let to = self.wave.rows.ptr(op.dst - VGPR);
         self.tlb.sync(self.view);
         if let Some(host) = self.global_whole::<H, W>(op, Access::Read) {
-            // Kernels stream: the next wave tends to want what comes next.
-            H::prefetch(host.wrapping_add(lanes * W * 4), lanes * W * 4);
+            self.prefetch_next::<H>(host, lanes * W * 4);
             for group in 0..if lanes == 64 { 4 } else { 2 } {
                 // SAFETY: the bytes of all lanes are mapped, readable; the destination's rows were checked by the
                 // run loop.
@@ -427,6 +525,7 @@ impl Machine<'_> {
         let from: *const u32 = self.wave.rows.ptr(op.src[2] - VGPR);
         self.tlb.sync(self.view);
         if let Some(host) = self.global_whole::<H, W>(op, Access::Write) {
+            self.prefetch_next::<H>(host, lanes * W * 4);
             for group in 0..if lanes == 64 { 4 } else { 2 } {
                 // SAFETY: the bytes of all lanes are mapped, writable; the data's rows were checked by the run loop.
                 unsafe {

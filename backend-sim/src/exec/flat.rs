@@ -7,6 +7,7 @@ use super::access::{Addresses, Lanes, Spec};
 use super::atomic::AtomicOp;
 use super::code::Page;
 use super::fault::FaultKind;
+use super::gang::{NOTHING, each};
 use super::hwreg;
 use super::leveled::{Leveled, function_of};
 use super::lower::{Cx, GRAPHICS, Lowered, destination, scalar_index};
@@ -383,6 +384,54 @@ fn global_functions(bytes: u8, level: Level) -> (OpFn, OpFn) {
         16 => of!(4),
         _ => (global_load_small, global_store_small),
     }
+}
+
+/// Loads of `W` dwords a lane for waves that go together.
+struct GangLoad<const W: usize>;
+
+impl<const W: usize> Leveled for GangLoad<W> {
+    #[inline(always)]
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+        if m.global_load_gang::<H, W>(op) {
+            return Flow::Next;
+        }
+        each::<NOTHING>(m, op, page)
+    }
+}
+
+/// Stores of `W` dwords a lane for waves that go together.
+struct GangStore<const W: usize>;
+
+impl<const W: usize> Leveled for GangStore<W> {
+    #[inline(always)]
+    fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
+        if m.global_store_gang::<H, W>(op) {
+            return Flow::Next;
+        }
+        each::<NOTHING>(m, op, page)
+    }
+}
+
+/// The function of a global load or store of dwords for waves that go together.
+pub(crate) fn together(inst: &Inst, level: Level) -> Option<OpFn> {
+    if special(inst).is_some() {
+        return None;
+    }
+    Some(match action(inst.op)? {
+        Action::Load(spec) => match spec.bytes {
+            4 => function_of::<GangLoad<1>>(level),
+            8 => function_of::<GangLoad<2>>(level),
+            16 => function_of::<GangLoad<4>>(level),
+            _ => return None,
+        },
+        Action::Store(spec) => match spec.bytes {
+            4 => function_of::<GangStore<1>>(level),
+            8 => function_of::<GangStore<2>>(level),
+            16 => function_of::<GangStore<4>>(level),
+            _ => return None,
+        },
+        _ => return None,
+    })
 }
 
 fn global_atomic(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {

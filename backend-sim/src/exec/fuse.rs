@@ -16,10 +16,11 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::code::{Page, most};
+use super::gang::{MASK, MOST as MOST_TOGETHER, NOTHING, Together, each};
 use super::leveled::{Leveled, function_of};
 use super::lower::{self, Ext};
 use super::machine::Machine;
-use super::microop::{Flow, MicroOp, OpFn, VGPR};
+use super::microop::{CONST, Flow, MicroOp, OpFn, VGPR};
 use super::salu::sopp;
 use super::valu::Level;
 use super::valu::fused::add64;
@@ -118,6 +119,16 @@ pub(crate) fn extend(arch: Arch, level: Level, page: &mut Page, slot: usize, ins
         page.ext.push(Ext::Fused(Box::new(fused)));
     }
     page.ops[slot] = micro;
+}
+
+/// The function of a micro-op that stands for several instructions, for waves that go together.
+pub(crate) fn together(op: &MicroOp, page: &Page, level: Level) -> Option<OpFn> {
+    let fused = fused(op, page).filter(|fused| fused.parts[0].slot == op.slot)?;
+    Some(match fused.whole {
+        Whole::MultiplyAdds(_) => function_of::<Together<MultiplyAdds, NOTHING>>(level),
+        Whole::Reads(_) => function_of::<Together<ReadAll, NOTHING>>(level),
+        Whole::Add64(_) => function_of::<Add64<true>>(level),
+    })
 }
 
 /// The micro-op of an instruction by itself.
@@ -237,7 +248,11 @@ impl Chain {
                 // The sources that may be scalars, where `Machine::source` finds them.
                 let mut first = low;
                 (first.src[1], first.k[1]) = (high.src[0], high.k[0]);
-                (parts, Whole::Add64(first), function_of::<Add64>(level))
+                (
+                    parts,
+                    Whole::Add64(first),
+                    function_of::<Add64<false>>(level),
+                )
             }
         };
         (parts.len() > 1).then_some((Fused { parts, whole }, run))
@@ -399,9 +414,10 @@ impl Leveled for ReadAll {
     }
 }
 
-struct Add64;
+/// With `GANG` for all waves that go together.
+struct Add64<const GANG: bool>;
 
-impl Leveled for Add64 {
+impl<const GANG: bool> Leveled for Add64<GANG> {
     #[inline(always)]
     fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
         let Some(fused) = fused(op, page) else {
@@ -411,17 +427,37 @@ impl Leveled for Add64 {
             return Flow::Next;
         };
         if m.wave.exec() != m.wave.lane_mask() {
+            if GANG {
+                return each::<MASK>(m, op, page);
+            }
             one_by_one(m, &fused.parts, page);
             return Flow::Next;
         }
         let row = |m: &mut Machine<'_>, register: u16| m.wave.rows.ptr(register - VGPR);
-        let a = [m.source(sources, page, 0, 1), m.source(sources, page, 1, 1)];
-        let b: [*const u32; 2] = [row(m, low.src[1]), row(m, high.src[1])];
-        let to = [row(m, low.dst), row(m, high.dst)];
-        // SAFETY: one-row operands: registers checked by the run loop for both parts, constants of the page or
-        // temporaries. No source of the second part is the first's result.
-        let carry = unsafe { add64::<H>(to, a, b, m.wave.lanes) };
-        m.wave.set_mask(usize::from(high.dst2), carry);
-        Flow::Next
+        let mut a = [m.source(sources, page, 0, 1), m.source(sources, page, 1, 1)];
+        let mut b: [*const u32; 2] = [row(m, low.src[1]), row(m, high.src[1])];
+        let mut to = [row(m, low.dst), row(m, high.dst)];
+        if !GANG {
+            // SAFETY: one-row operands: registers checked by the run loop for both parts, constants of the page or
+            // temporaries. No source of the second part is the first's result.
+            let carry = unsafe { add64::<H>(to, a, b, m.wave.lanes) };
+            m.wave.set_mask(usize::from(high.dst2), carry);
+            return Flow::Next;
+        }
+        // How far it is from a wave's registers to the next one's.
+        let stride = m.wave.rows.dwords();
+        let steps = [0, 1].map(|i| {
+            let register = (VGPR..CONST).contains(&sources.src[i]);
+            if register { stride } else { 0 }
+        });
+        let mut masks = [0; MOST_TOGETHER];
+        for mask in &mut masks[..m.waves()] {
+            // SAFETY: as above, for the registers of one wave after the other.
+            *mask = unsafe { add64::<H>(to, a, b, m.wave.lanes) };
+            a = [a[0].wrapping_add(steps[0]), a[1].wrapping_add(steps[1])];
+            b = b.map(|row| row.wrapping_add(stride));
+            to = to.map(|row| row.wrapping_add(stride));
+        }
+        m.put_masks(high.dst2, &masks)
     }
 }

@@ -28,6 +28,11 @@ fn sync(op: Op) -> Option<OpFn> {
     })
 }
 
+/// Whether an operation is of global wave sync.
+pub(crate) fn is_sync(op: Op) -> bool {
+    sync(op).is_some()
+}
+
 /// Lowers what is not group memory's; `None` for everything else.
 pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Option<Lowered> {
     if let Some(run) = sync(inst.op) {

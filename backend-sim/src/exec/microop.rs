@@ -26,6 +26,8 @@ pub(crate) enum Flow {
     Indexed,
     /// Code may have changed: compare what is cached with memory, then go on.
     Refresh,
+    /// The waves that go together part: [`super::wave::Wave::parting`] says where, if the instruction was executed.
+    Part,
 }
 
 /// Executes one micro-op.
@@ -62,7 +64,7 @@ pub(crate) struct MicroOp {
     /// Highest vector register used, plus one; in the high half the same of accumulation
     /// registers. Compared with what the wave has before anything is touched.
     pub(crate) need: u32,
-    /// Index of the instruction's [`super::lower::Ext`], for the shapes that have one.
+    /// Index of the instruction's [`super::lower::Ext`], for the shapes that have one; beyond all where there is none.
     pub(crate) ext: u32,
     /// Dword of the page at which the instruction starts.
     pub(crate) slot: u16,
@@ -83,7 +85,7 @@ impl MicroOp {
             dst: ABSENT,
             dst2: ABSENT,
             need: 0,
-            ext: 0,
+            ext: u32::MAX,
             slot,
             len: 0,
             flags: 0,

@@ -6,6 +6,7 @@
 //! - [`CodeCache`] (`code`): pages of code, decoded lazily, an instruction at a time;
 //! - `lower`: from a decoded instruction to a micro-op: a function and its operands in a cache line;
 //! - `fuse`: micro-ops that stand for several instructions, where nobody looks at single ones;
+//! - `gang`: waves of a work-group that go together, as long as their scalars are the same;
 //! - `run`: the loop over micro-ops; `trap`: where a wave goes that cannot go on, or has met one of `exceptions`;
 //! - `salu`, `smem`: scalar instructions;
 //! - `vector`, with `modifiers`, `dpp`, `lane`, `matrix`, `scaled` and the handlers of [`valu`]: vector instructions; the
@@ -34,6 +35,7 @@ mod fault;
 mod flat;
 mod format;
 mod fuse;
+mod gang;
 mod gds;
 mod hwreg;
 mod image;
@@ -68,6 +70,7 @@ pub use code::CodeCache;
 pub use context::{Apertures, Clock, Context, Place, Worker};
 pub use coverage::{Coverage, Encoding, Status, coverage, status};
 pub use fault::{Fault, FaultKind};
+pub(crate) use gang::{MOST as MOST_TOGETHER, run_gang};
 pub use lower::check;
 pub use run::{Exit, run, step};
 pub use shared::Shared;

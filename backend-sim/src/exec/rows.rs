@@ -11,11 +11,17 @@ struct Line([u32; 16]);
 ///
 /// Architectural registers come first; the accumulation registers of a unified file follow
 /// them, so that the accumulation offset of the kernel descriptor is simply where they start.
+///
+/// Waves that go together ([`super::gang`]) have their registers one after the other in the file of the first; all
+/// functions here are about those of the wave that is selected.
 pub(crate) struct RowFile {
     lines: Vec<Line>,
     lanes: u32,
     vgprs: u16,
     accs: u16,
+    waves: u16,
+    /// First dword of the selected wave's registers.
+    start: u32,
 }
 
 impl RowFile {
@@ -25,21 +31,61 @@ impl RowFile {
             lanes,
             vgprs,
             accs,
+            waves: 0,
+            start: 0,
         };
-        file.reset(lanes, vgprs, accs);
+        file.reset(lanes, vgprs, accs, 1);
         file
     }
 
-    /// Gives the file a new shape, every register zero. Keeps its allocation where it can.
-    pub(crate) fn reset(&mut self, lanes: u32, vgprs: u16, accs: u16) {
+    /// Gives the file a new shape, for so many waves, every register zero. Keeps its allocation where it can.
+    pub(crate) fn reset(&mut self, lanes: u32, vgprs: u16, accs: u16, waves: u16) {
         debug_assert!(lanes == 32 || lanes == 64);
-        let rows = usize::from(vgprs) + usize::from(accs);
-        self.lines.clear();
-        self.lines
-            .resize(rows * (lanes as usize / 16), Line([0; 16]));
         self.lanes = lanes;
         self.vgprs = vgprs;
         self.accs = accs;
+        self.waves = waves;
+        self.start = 0;
+        let lines = usize::from(waves) * self.dwords() / 16;
+        if lines > self.lines.len() {
+            self.lines.clear();
+            self.lines.resize(lines, Line([0; 16]));
+        } else {
+            self.lines.truncate(lines);
+            self.every_dword().fill(0);
+        }
+    }
+
+    /// Dwords of one wave's registers.
+    #[inline(always)]
+    pub(crate) fn dwords(&self) -> usize {
+        (usize::from(self.vgprs) + usize::from(self.accs)) * self.lanes as usize
+    }
+
+    /// Makes the `n`-th wave's registers those that are meant from here on.
+    ///
+    /// # Panics
+    /// If there are not so many waves.
+    #[inline(always)]
+    pub(crate) fn select(&mut self, n: usize) {
+        assert!(n < usize::from(self.waves), "a wave of the file");
+        self.start = (n * self.dwords()) as u32;
+    }
+
+    /// Gives this file the shape of another, and the registers of its `n`-th wave.
+    pub(crate) fn copy_from(&mut self, other: &RowFile, n: usize) {
+        self.reset(other.lanes, other.vgprs, other.accs, 1);
+        let lines = self.lines.len();
+        if let Some(from) = other.lines.get(n * lines..(n + 1) * lines) {
+            self.lines.copy_from_slice(from);
+        }
+    }
+
+    /// Leaves the first wave's registers alone.
+    pub(crate) fn keep_first(&mut self) {
+        self.select(0);
+        self.waves = 1;
+        self.lines.truncate(self.dwords() / 16);
     }
 
     pub(crate) fn vgprs(&self) -> u16 {
@@ -72,7 +118,7 @@ impl RowFile {
         self.lines
             .as_mut_ptr()
             .cast::<u32>()
-            .wrapping_add(row * self.lanes as usize)
+            .wrapping_add(self.start as usize + row * self.lanes as usize)
     }
 
     /// The lanes of a register, or `None` when the wave does not have it.
@@ -91,16 +137,37 @@ impl RowFile {
         self.all_mut().get_mut(start..start + lanes)
     }
 
-    fn all(&self) -> &[u32] {
-        // SAFETY: a `Line` is sixteen `u32` without padding, so the vector's elements are that
-        // many initialised `u32`, borrowed for as long as `self`.
-        unsafe { core::slice::from_raw_parts(self.lines.as_ptr().cast(), self.lines.len() * 16) }
-    }
-
-    fn all_mut(&mut self) -> &mut [u32] {
-        // SAFETY: as in `all`, and `self` is borrowed mutably for as long as the slice lives.
+    /// The registers of all waves.
+    fn every_dword(&mut self) -> &mut [u32] {
+        // SAFETY: a `Line` is sixteen `u32` without padding, borrowed mutably for as long as the slice lives.
         unsafe {
             core::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.lines.len() * 16)
+        }
+    }
+
+    /// The selected wave's registers.
+    #[inline(always)]
+    fn all(&self) -> &[u32] {
+        debug_assert!(self.start as usize + self.dwords() <= self.lines.len() * 16);
+        // SAFETY: a `Line` is sixteen `u32` without padding, and the vector has as many initialised ones as all waves
+        // need, of which the selected is one, borrowed for as long as `self`.
+        unsafe {
+            let first = self.lines.as_ptr().cast::<u32>().add(self.start as usize);
+            core::slice::from_raw_parts(first, self.dwords())
+        }
+    }
+
+    #[inline(always)]
+    fn all_mut(&mut self) -> &mut [u32] {
+        debug_assert!(self.start as usize + self.dwords() <= self.lines.len() * 16);
+        // SAFETY: as in `all`, and `self` is borrowed mutably for as long as the slice lives.
+        unsafe {
+            let first = self
+                .lines
+                .as_mut_ptr()
+                .cast::<u32>()
+                .add(self.start as usize);
+            core::slice::from_raw_parts_mut(first, self.dwords())
         }
     }
 }

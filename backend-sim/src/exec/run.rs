@@ -7,6 +7,7 @@ use super::context::Context;
 use super::exceptions;
 use super::fault::{Fault, FaultKind};
 use super::fuse;
+use super::gang;
 use super::machine::{Machine, slot_in};
 use super::microop::{Flow, MicroOp, VGPR};
 use super::scalars::{M0, PRIVATE_BASE, PRIVATE_LIMIT, SHARED_BASE, SHARED_LIMIT};
@@ -53,8 +54,18 @@ pub enum Exit {
 /// and a wave that spins never keeps the worker.
 #[inline]
 pub fn run(wave: &mut Wave, cx: &mut Context<'_>, budget: u64) -> Exit {
+    run_as::<false>(wave, cx, budget).unwrap_or(Exit::Budget)
+}
+
+/// [`run`]; or, with `GANG`, the same for waves that go together, where `None` says that they part.
+#[inline(always)]
+pub(super) fn run_as<const GANG: bool>(
+    wave: &mut Wave,
+    cx: &mut Context<'_>,
+    budget: u64,
+) -> Option<Exit> {
     if wave.ended {
-        return Exit::Ended;
+        return Some(Exit::Ended);
     }
     cx.code.sync(cx.view);
     let apertures = cx.apertures;
@@ -76,25 +87,41 @@ pub fn run(wave: &mut Wave, cx: &mut Context<'_>, budget: u64) -> Exit {
         target: 0,
         exit: None,
     };
+    if GANG {
+        if cx.trace.is_some() || budget <= 1 || needs_care(machine.wave) {
+            return None;
+        }
+        return match steps::<false, true>(&mut machine, cx.code, budget, None) {
+            Ok(Exit::Fault(fault)) => {
+                gang::first_faults(machine.wave, fault);
+                None
+            }
+            Ok(exit) => Some(exit),
+            Err(Slow) => None,
+        };
+    }
     if machine.wave.halted && !machine.wave.privileged {
         let (pc, wave) = (machine.wave.pc, machine.wave.ids);
         let kind = FaultKind::Halted;
-        return Exit::Fault(Box::new(Fault { pc, wave, kind }));
+        return Some(Exit::Fault(Box::new(Fault { pc, wave, kind })));
     }
     loop {
-        let exit = until_exit(&mut machine, cx.code, budget, cx.trace.as_deref_mut());
+        let exit = match machine.wave.met.take() {
+            Some(fault) => Exit::Fault(fault),
+            None => until_exit(&mut machine, cx.code, budget, cx.trace.as_deref_mut()),
+        };
         match exit {
             Exit::Fault(fault) if trap::take(&mut machine, &fault) => {
                 if matches!(fault.kind, FaultKind::Memory { .. }) {
-                    return Exit::Trapped(fault);
+                    return Some(Exit::Trapped(fault));
                 }
             }
             Exit::Fault(fault) => {
                 // An arithmetic exception left it behind the instruction.
                 machine.wave.pc = fault.pc;
-                return Exit::Fault(fault);
+                return Some(Exit::Fault(fault));
             }
-            exit => return exit,
+            exit => return Some(exit),
         }
     }
 }
@@ -107,11 +134,11 @@ fn until_exit(
 ) -> Exit {
     if tracer.is_none() && budget > 1 && !needs_care(machine.wave) {
         // Vector register indexing and the like are rare; the loop that knows them takes over.
-        if let Ok(exit) = steps::<false>(machine, code, budget, None) {
+        if let Ok(exit) = steps::<false, false>(machine, code, budget, None) {
             return exit;
         }
     }
-    steps::<true>(machine, code, budget, tracer).unwrap_or(Exit::Budget)
+    steps::<true, false>(machine, code, budget, tracer).unwrap_or(Exit::Budget)
 }
 
 /// Whether only the slow loop knows what vector instructions do now.
@@ -124,12 +151,13 @@ pub fn step(wave: &mut Wave, cx: &mut Context<'_>) -> Exit {
     run(wave, cx, 0)
 }
 
-/// What follows is for the slow loop: vector register indexing was switched on, or a register is not there.
+/// What follows is for the slow loop: vector register indexing was switched on, or a register is not there. Or waves that
+/// go together part.
 struct Slow;
 
 /// The loop. `SLOW` is the one that executes every instruction by itself: it traces, makes single steps, and knows
-/// vector register indexing.
-fn steps<const SLOW: bool>(
+/// vector register indexing. `GANG` is the one for waves that go together.
+fn steps<const SLOW: bool, const GANG: bool>(
     m: &mut Machine<'_>,
     code: &mut CodeCache,
     budget: u64,
@@ -153,6 +181,7 @@ fn steps<const SLOW: bool>(
             break fetch_fault(m, pc, FetchError::Unmapped { va: pc });
         };
         let ops = &page.ops[..SLOTS];
+        let together = &page.together[..SLOTS];
         // Most often the wave has all registers that any instruction of the page names.
         let roomy = !SLOW && has(limits, page.need);
         loop {
@@ -185,7 +214,10 @@ fn steps<const SLOW: bool>(
             } else {
                 0
             };
-            let flow = if SLOW && m.wave.skips_vectors && is_vector(page, op) {
+            let flow = if GANG {
+                // SAFETY: as below, for the registers of each of the waves, which are of one shape.
+                unsafe { (together[slot])(m, op, page) }
+            } else if SLOW && m.wave.skips_vectors && is_vector(page, op) {
                 Flow::Next
             } else if SLOW && m.wave.gpr_index.is_some() && op.handler.is_some() {
                 match indexed(m.wave, op) {
@@ -289,6 +321,13 @@ fn steps<const SLOW: bool>(
                         return Err(Slow);
                     }
                     continue 'pages;
+                }
+                Flow::Part => {
+                    let next = slot + usize::from(op.skip);
+                    m.wave.pc = page.va + slot as u64 * 4;
+                    m.wave.retired = start + count - 1;
+                    gang::parted(m.wave, page.va + next as u64 * 4, u64::from(op.weight));
+                    return Err(Slow);
                 }
                 Flow::Refresh => {
                     pc = page.va + slot as u64 * 4 + u64::from(op.len) * 4;

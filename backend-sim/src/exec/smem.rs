@@ -118,6 +118,12 @@ fn special(op: Op) -> Option<OpFn> {
     })
 }
 
+/// Whether an operation writes nothing but scalars.
+pub(crate) fn only_reads(op: Op) -> bool {
+    let loads = shape(op).is_some_and(|shape| matches!(shape.kind, Kind::Load { .. }));
+    loads || special(op).is_some()
+}
+
 /// Source 0 is the base, source 1 the offset register, source 2 the data; `k[1]` the offset register's value if it is
 /// a constant, `k[2]` the immediate offset. Flags: the width in bytes and, in bit 7, the sign. `dst2`: whether a buffer
 /// ([`BUFFER`]) or scratch ([`SCRATCH`]), and for atomics in `k[0]` the operation.

@@ -6,6 +6,7 @@ use core::fmt;
 use super::barrier::Seen;
 use super::exceptions::ALL;
 use super::fault::Fault;
+use super::gang::Parting;
 use super::rows::RowFile;
 use super::scalars::{EXEC, M0, SCALARS, SCC, VCC};
 use super::valu::FloatMode;
@@ -90,6 +91,11 @@ pub struct Wave {
     /// Vector instructions are skipped (s_setvskip).
     pub(crate) skips_vectors: bool,
     pub(crate) barriers: Seen,
+    /// Waves that go together in this one, itself included, and how they part ([`super::gang`]).
+    pub(crate) gang: u16,
+    pub(crate) parting: Option<Box<Parting>>,
+    /// A fault that the wave has met already.
+    pub(crate) met: Option<Box<Fault>>,
 }
 
 impl Wave {
@@ -125,6 +131,9 @@ impl Wave {
             gws: None,
             skips_vectors: false,
             barriers: Seen::default(),
+            gang: 1,
+            parting: None,
+            met: None,
         };
         wave.reset(config);
         wave
@@ -135,6 +144,12 @@ impl Wave {
     /// # Panics
     /// As [`Wave::new`].
     pub fn reset(&mut self, config: WaveConfig) {
+        self.reset_gang(config, 1);
+    }
+
+    /// [`Wave::reset`] for so many waves that go together. The configuration is that of the first; the others have the
+    /// numbers after its.
+    pub(crate) fn reset_gang(&mut self, config: WaveConfig, waves: u16) {
         assert!(
             config.lanes == 32 || config.lanes == 64,
             "a wave has 32 or 64 lanes"
@@ -145,7 +160,11 @@ impl Wave {
             config.lanes,
             config.vgprs.min(256),
             config.acc_vgprs.min(256),
+            waves,
         );
+        self.gang = waves;
+        self.parting = None;
+        self.met = None;
         self.lanes = config.lanes;
         self.arch = config.arch;
         self.trap_status = 0;

@@ -92,10 +92,20 @@ impl LaneTable {
         self.waves
     }
 
-    /// The first vector registers of a wave.
-    pub(crate) fn rows(&self, wave: u32) -> &[IdRow] {
+    /// Waves of which every lane has a work-item, before the first that is not so.
+    pub(crate) fn full_waves(&self) -> u32 {
+        let last = self.waves.saturating_sub(1);
+        if self.waves > 0 && self.last_mask.count_ones() == self.key.lanes {
+            self.waves
+        } else {
+            last
+        }
+    }
+
+    /// The first vector registers of a wave, and of so many together with it.
+    pub(crate) fn rows(&self, wave: u32, together: u32) -> &[IdRow] {
         let start = wave as usize * self.rows_per_wave;
-        &self.rows[start..start + self.rows_per_wave]
+        &self.rows[start..start + together as usize * self.rows_per_wave]
     }
 
     /// EXEC at a wave's start: lanes without a work-item are off.
@@ -125,11 +135,12 @@ mod tests {
                 components: 2,
             });
             assert_eq!(table.waves(), 2);
+            assert_eq!(table.full_waves(), 1);
             assert_eq!(table.exec(0), 0xffff_ffff);
             assert_eq!(table.exec(1), (1 << 28) - 1);
             for item in 0..60u32 {
                 let id = [item % 3, item / 3 % 4, item / 12];
-                let rows = table.rows(item / 32);
+                let rows = table.rows(item / 32, 1);
                 let lane = (item % 32) as usize;
                 if packed {
                     assert_eq!(rows[0].0[lane], id[0] | id[1] << 10 | id[2] << 20);

@@ -7,11 +7,10 @@ use super::KfdFace;
 use super::errno::{EBADF, EINVAL, EMFILE, ENODEV, ENOMEM, EPERM};
 use super::memory::{Object, Source};
 use super::pages::FILE_NAME;
-use crate::mem::{PAGE_SIZE, is_sealed};
+use crate::mem::MemoryFile;
 use alloc::format;
 use rukh_core::kfd::uapi::{AllocFlags, ExportDmabuf, GetDmabufInfo, ImportDmabuf};
 use rustix::fd::{IntoRawFd, OwnedFd};
-use std::fs::OpenOptions;
 
 /// Room for metadata that the kernel allocates at most.
 const MOST_METADATA: u32 = 4 << 20;
@@ -27,9 +26,8 @@ struct Dmabuf {
 }
 
 /// What the name of a memory file says: GPU and kind.
-fn parse(link: &str) -> Option<(u32, AllocFlags)> {
-    let rest = link.strip_prefix("/memfd:")?.strip_prefix(FILE_NAME)?;
-    let (gpu, kind) = rest.strip_suffix(" (deleted)")?.split_once(':')?;
+fn parse(name: &str) -> Option<(u32, AllocFlags)> {
+    let (gpu, kind) = name.strip_prefix(FILE_NAME)?.split_once(':')?;
     let number = |text| u32::from_str_radix(text, 16).ok();
     Some((number(gpu)?, AllocFlags::from_bits_retain(number(kind)?)))
 }
@@ -37,20 +35,9 @@ fn parse(link: &str) -> Option<(u32, AllocFlags)> {
 /// Looks whether a descriptor of the client's is a dmabuf of this kind of driver.
 fn find(descriptor: u32) -> Result<Dmabuf, i32> {
     let descriptor = i32::try_from(descriptor).map_err(|_| EBADF)?;
-    let path = format!("/proc/self/fd/{descriptor}");
-    let link = std::fs::read_link(&path).map_err(|_| EBADF)?;
-    let (gpu, kind) = link.to_str().and_then(parse).ok_or(EINVAL)?;
-    // Open anew: the client may have it for reading alone, and close it when it likes.
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(&path)
-        .map_err(|_| EINVAL)?;
-    let size = file.metadata().map_err(|_| EINVAL)?.len();
-    let file = OwnedFd::from(file);
-    if !is_sealed(&file) || size == 0 || !size.is_multiple_of(PAGE_SIZE) {
-        return Err(EINVAL);
-    }
+    let found = MemoryFile::find(descriptor).ok_or(EBADF)?;
+    let (gpu, kind) = parse(&found.name).ok_or(EINVAL)?;
+    let (file, size) = found.open().ok_or(EINVAL)?;
     Ok(Dmabuf {
         file,
         gpu,
@@ -160,16 +147,13 @@ mod tests {
     #[test]
     fn names_of_memory_files_are_read_back() {
         let vram = AllocFlags::VRAM | AllocFlags::PUBLIC;
-        assert_eq!(
-            parse("/memfd:rukh-dmabuf:7275:20000001 (deleted)"),
-            Some((0x7275, vram))
-        );
+        assert_eq!(parse("rukh-dmabuf:7275:20000001"), Some((0x7275, vram)));
         for other in [
-            "/memfd:rukh-sim (deleted)",
-            "/memfd:rukh-dmabuf:7275 (deleted)",
-            "/memfd:rukh-dmabuf:: (deleted)",
-            "/memfd:rukh-dmabuf:+1:1x (deleted)",
-            "/dev/null",
+            "rukh-sim",
+            "rukh-dmabuf:7275",
+            "rukh-dmabuf::",
+            "rukh-dmabuf:+1:1x",
+            "",
         ] {
             assert_eq!(parse(other), None, "{other}");
         }

@@ -9,6 +9,7 @@ pub(super) const ENOMEM: i32 = 12;
 pub(super) const EACCES: i32 = 13;
 pub(super) const EFAULT: i32 = 14;
 pub(super) const EBUSY: i32 = 16;
+pub(super) const EEXIST: i32 = 17;
 pub(super) const ENODEV: i32 = 19;
 pub(super) const EINVAL: i32 = 22;
 pub(super) const EMFILE: i32 = 24;

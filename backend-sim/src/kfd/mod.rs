@@ -39,7 +39,7 @@ mod pages;
 mod process;
 mod queues;
 mod sizes;
-mod svm;
+pub(crate) mod svm;
 mod topology;
 
 use crate::backend::{Mode, SimBackend, SimConfig};
@@ -50,7 +50,7 @@ use crate::sync::Mutex;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ptr::NonNull;
-use errno::{EBADF, EFBIG, EINVAL, EIO, ENOENT};
+use errno::{EBADF, EEXIST, EFBIG, EINVAL, EIO, ENOENT, ENOMEM};
 use gpu::{DOORBELL_BYTES, FaceGpu};
 pub use interface::Interface;
 use interrupts::Shared;
@@ -261,6 +261,28 @@ impl Drop for KfdFace {
     }
 }
 
+/// Maps a descriptor of the process.
+///
+/// # Safety
+/// As of [`KfdPort::map`]; the descriptor is not negative.
+unsafe fn map_descriptor(
+    file: i32,
+    mapping: &Mapping,
+    access: ProtFlags,
+) -> Result<NonNull<u8>, i32> {
+    let (at, fixed) = match mapping.fixed {
+        Some(at) => (at.as_ptr().cast(), MapFlags::FIXED),
+        None => (core::ptr::null_mut(), MapFlags::empty()),
+    };
+    // SAFETY: not -1. One that is not open is EBADF, one that is another file's is that file's memory.
+    let file = unsafe { rustix::fd::BorrowedFd::borrow_raw(file) };
+    let flags = MapFlags::SHARED | MapFlags::NORESERVE | fixed;
+    // SAFETY: by the caller's promise, or at an address of the kernel's choice.
+    let start = unsafe { rustix::mm::mmap(at, mapping.size, access, flags, file, mapping.offset) }
+        .map_err(|errno| errno.raw_os_error())?;
+    NonNull::new(start.cast()).ok_or(ENOMEM)
+}
+
 const fn protection(protection: Protection) -> ProtFlags {
     match protection {
         Protection::None => ProtFlags::empty(),
@@ -311,6 +333,17 @@ unsafe impl KfdPort for KfdFace {
             errno,
         };
         let access = protection(mapping.protection);
+        if let Some(file) = mapping.file
+            && file.0 >= 0
+            && file.0 < process::FIRST_FILE
+        {
+            if let Some(at) = mapping.fixed {
+                self.mapped_over(at, mapping.size);
+            }
+            // None of the face's: a dmabuf, which is a file of the process.
+            // SAFETY: by the caller's promise, which has the descriptor open.
+            return unsafe { map_descriptor(file.0, mapping, access) }.map_err(failed);
+        }
         if let Some(file) = mapping.file {
             let file = self.process.lock().files.get(&file.0).copied();
             let gpu = match file.ok_or(failed(EBADF))? {
@@ -340,6 +373,25 @@ unsafe impl KfdPort for KfdFace {
         let process = &mut *self.process.lock();
         self.forget_svm(process, start, start.saturating_add(mapping.size as u64));
         Ok(address)
+    }
+
+    fn take(&self, address: u64, size: usize) -> Result<NonNull<u8>, PortError> {
+        let failed = |errno| PortError::Map {
+            size,
+            offset: 0,
+            errno,
+        };
+        let wish = core::ptr::without_provenance_mut(address as usize);
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
+        // SAFETY: nothing that is there is replaced.
+        let start = unsafe { rustix::mm::mmap_anonymous(wish, size, ProtFlags::empty(), flags) }
+            .map_err(|errno| failed(errno.raw_os_error()))?;
+        if start != wish {
+            // SAFETY: mapped just now, elsewhere, by a kernel that does not know the flag.
+            let _ = unsafe { rustix::mm::munmap(start, size) };
+            return Err(failed(EEXIST));
+        }
+        NonNull::new(start.cast()).ok_or(failed(ENOMEM))
     }
 
     unsafe fn unmap(&self, address: NonNull<u8>, size: usize) {

@@ -6,14 +6,13 @@ use super::errno::{EINVAL, ENOMEM};
 use super::memory::Source;
 use super::process::Process;
 use crate::mem::{
-    Block, HostMemory, PAGE_SIZE, allocate_alone, map_alone, map_file, unmap_guarded,
+    Block, HostMemory, PAGE_SIZE, allocate_alone, map_alone, map_file, most_files, unmap_guarded,
 };
 use alloc::format;
 use core::ptr::NonNull;
 use rukh_core::kfd::uapi::AllocFlags;
 use rustix::fd::OwnedFd;
 use rustix::mm::ProtFlags;
-use rustix::process::{Resource, getrlimit};
 
 /// Pages of the face's own.
 #[derive(Debug)]
@@ -27,16 +26,6 @@ pub(super) struct Pages {
 
 /// How memory files of one buffer object are called. Who gets one as a dmabuf reads there what it is: GPU and kind.
 pub(super) const FILE_NAME: &str = "rukh-dmabuf:";
-
-/// Share of the process's file descriptors that buffer objects may take.
-const FILES_SHARE: u64 = 4;
-
-/// Files that buffer objects may have: beyond, they share one, and cannot be exported.
-fn most_files() -> u64 {
-    getrlimit(Resource::Nofile)
-        .current
-        .map_or(1 << 16, |limit| limit / FILES_SHARE)
-}
 
 impl Process {
     /// The pages have one user less; those that have none are to be given back.
@@ -103,7 +92,7 @@ impl KfdFace {
             let kinds = AllocFlags::VRAM | AllocFlags::GTT | AllocFlags::PUBLIC;
             let name = format!("{FILE_NAME}{gpu:x}:{:x}", (flags & kinds).bits());
             // Descriptors may be short all the same: they are the client's as well.
-            if let Ok((block, file)) = allocate_alone(size, &name) {
+            if let Ok((block, file)) = allocate_alone(size, PAGE_SIZE, &name) {
                 return Ok(process.add_pages(block, Some(file)));
             }
         }
@@ -118,7 +107,7 @@ impl KfdFace {
         file: OwnedFd,
         size: u64,
     ) -> Result<Source, i32> {
-        let block = map_alone(&file, size).map_err(|_| ENOMEM)?;
+        let block = map_alone(&file, size, PAGE_SIZE).map_err(|_| ENOMEM)?;
         Ok(process.add_pages(block, Some(file)))
     }
 

@@ -66,7 +66,7 @@ pub(super) struct Process {
 }
 
 /// File numbers that no real file has.
-const FIRST_FILE: i32 = 1 << 30;
+pub(super) const FIRST_FILE: i32 = 1 << 30;
 
 impl Process {
     pub(super) fn new(gpus: usize) -> Self {

@@ -4,15 +4,19 @@
 //! (xnack is off), so that GPUs with access have a range mapped from the moment that they are given it, with the rights that
 //! the process has at that moment.
 //!
+//! [`Devices`] and [`Ranges`] serve the software GPU's own backend as well, whose clients name GPUs by their agents.
+//!
 //! A kernel takes a range away when the process unmaps it. The face does when it is told: by [`KfdFace::unmap_range`] and
 //! [`KfdFace::mapped_over`], which the preloaded library calls for what goes through the C library's functions.
 
 use super::KfdFace;
 use super::errno::{EADDRINUSE, EFAULT, EINVAL, EPERM};
 use super::process::Process;
+use crate::device::System;
 use crate::mem::{PAGE_SIZE, RegionId, Rights};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use rukh_core::backend::AgentId;
 use rukh_core::kfd::uapi::svm_location::{SYSTEM_MEMORY, UNDEFINED};
 use rukh_core::kfd::uapi::{Svm, SvmAttribute, svm_attribute as kind, svm_operation};
 use zerocopy::{FromBytes, IntoBytes};
@@ -65,7 +69,7 @@ struct Range {
 
 /// The ranges of a process, by start.
 #[derive(Debug, Default)]
-pub(super) struct Ranges(BTreeMap<u64, Range>);
+pub(crate) struct Ranges(BTreeMap<u64, Range>);
 
 impl Ranges {
     /// Whether a range overlaps `start..end`.
@@ -227,9 +231,17 @@ impl KfdFace {
         let end = head.start_addr.checked_add(head.size).ok_or(EFAULT)?;
         let process = &mut *self.process.lock();
         match head.op {
-            svm_operation::SET => self.set_svm(process, head.start_addr, end, &attributes),
+            svm_operation::SET => {
+                Self::check_objects(process, head.start_addr, end)?;
+                let gpus = self.svm_gpus();
+                self.svm_devices(&gpus)
+                    .set(&mut process.svm, head.start_addr, end, &attributes)
+            }
             svm_operation::GET => {
-                self.get_svm(process, head.start_addr, end, &mut attributes)?;
+                Self::check_objects(process, head.start_addr, end)?;
+                let gpus = self.svm_gpus();
+                self.svm_devices(&gpus)
+                    .get(&process.svm, head.start_addr, end, &mut attributes)?;
                 rest.copy_from_slice(attributes.as_bytes());
                 Ok(())
             }
@@ -238,15 +250,70 @@ impl KfdFace {
         }
     }
 
-    fn svm_gpu(&self, id: u32) -> Result<u32, i32> {
-        self.gpu(id).map(super::gpu::FaceGpu::bit)
+    fn svm_gpus(&self) -> Vec<SvmGpu> {
+        let gpus = self.gpus.iter().map(|gpu| SvmGpu {
+            id: gpu.id,
+            agent: gpu.agent,
+        });
+        gpus.collect()
     }
 
-    fn check_svm(&self, attributes: &[SvmAttribute]) -> Result<(), i32> {
+    fn svm_devices<'a>(&'a self, gpus: &'a [SvmGpu]) -> Devices<'a> {
+        let system = self.sim.system();
+        Devices { system, gpus }
+    }
+
+    /// Whether no buffer object is mapped at a range's addresses.
+    fn check_objects(process: &Process, start: u64, end: u64) -> Result<(), i32> {
+        let mapped = |object: &super::memory::Object| {
+            object.mapped != 0 && object.va < end && object.va.saturating_add(object.size) > start
+        };
+        if process.objects.values().any(mapped) {
+            return Err(EADDRINUSE);
+        }
+        Ok(())
+    }
+
+    /// The process has other memory, or none, in a range: what was said of it is forgotten.
+    pub(super) fn forget_svm(&self, process: &mut Process, start: u64, end: u64) {
+        if process.svm.overlap(start, end) {
+            let gpus = self.svm_gpus();
+            let ranges = &mut process.svm;
+            self.svm_devices(&gpus).forget(ranges, start, end);
+        }
+    }
+}
+
+/// A GPU, as those who set attributes call it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SvmGpu {
+    pub id: u32,
+    pub agent: AgentId,
+}
+
+impl SvmGpu {
+    fn bit(&self) -> u32 {
+        1 << (self.agent.0 - 1)
+    }
+}
+
+/// The devices that reach ranges.
+pub(crate) struct Devices<'a> {
+    pub system: &'a System,
+    pub gpus: &'a [SvmGpu],
+}
+
+impl Devices<'_> {
+    fn bit(&self, id: u32) -> Result<u32, i32> {
+        let found = self.gpus.iter().find(|gpu| gpu.id == id);
+        found.map(SvmGpu::bit).ok_or(EINVAL)
+    }
+
+    fn check(&self, attributes: &[SvmAttribute]) -> Result<(), i32> {
         for attribute in attributes {
             match (attribute.kind, attribute.value) {
                 (kind::PREFERRED, SYSTEM_MEMORY | UNDEFINED) | (kind::PREFETCH, SYSTEM_MEMORY) => {}
-                (kind::PREFERRED..=kind::NO_ACCESS, gpu) => drop(self.svm_gpu(gpu)?),
+                (kind::PREFERRED..=kind::NO_ACCESS, gpu) => drop(self.bit(gpu)?),
                 (kind::SET_FLAGS..=kind::GRANULARITY, _) => {}
                 _ => return Err(EINVAL),
             }
@@ -254,8 +321,8 @@ impl KfdFace {
         Ok(())
     }
 
-    /// Whether a range is memory of the process's, and no buffer object is mapped at its addresses.
-    fn check_svm_range(&self, process: &Process, start: u64, end: u64) -> Result<(), i32> {
+    /// Whether a range is memory of the process's.
+    fn check_range(start: u64, end: u64) -> Result<(), i32> {
         let mut at = start;
         for area in areas(start, end) {
             if area.start > at || area.device {
@@ -266,25 +333,19 @@ impl KfdFace {
         if at < end {
             return Err(EFAULT);
         }
-        let mapped = |object: &super::memory::Object| {
-            object.mapped != 0 && object.va < end && object.va.saturating_add(object.size) > start
-        };
-        if process.objects.values().any(mapped) {
-            return Err(EADDRINUSE);
-        }
         Ok(())
     }
 
-    fn set_svm(
+    /// Sets attributes of whole pages. Gives the errno.
+    pub(crate) fn set(
         &self,
-        process: &mut Process,
+        ranges: &mut Ranges,
         start: u64,
         end: u64,
         attributes: &[SvmAttribute],
     ) -> Result<(), i32> {
-        self.check_svm(attributes)?;
-        self.check_svm_range(process, start, end)?;
-        let ranges = &mut process.svm;
+        self.check(attributes)?;
+        Self::check_range(start, end)?;
         let (old, from, to) = ranges.take_regions(start, end);
         ranges.split(start);
         ranges.split(end);
@@ -294,7 +355,7 @@ impl KfdFace {
                 self.apply(&mut range.attributes, attribute)?;
             }
         }
-        self.map_svm(process, from, to, old)
+        self.map(ranges, from, to, old)
     }
 
     fn apply(&self, to: &mut Attributes, attribute: &SvmAttribute) -> Result<(), i32> {
@@ -303,7 +364,7 @@ impl KfdFace {
             kind::PREFERRED => to.preferred = value,
             kind::PREFETCH => to.prefetch = value,
             kind::ACCESS | kind::ACCESS_IN_PLACE | kind::NO_ACCESS => {
-                let bit = self.svm_gpu(value)?;
+                let bit = self.bit(value)?;
                 to.access &= !bit;
                 to.in_place &= !bit;
                 match attribute.kind {
@@ -322,16 +383,16 @@ impl KfdFace {
 
     /// Maps the ranges of `start..end` to the GPUs that have access, then takes the regions away that were there before: what
     /// stays mapped is so all the time.
-    fn map_svm(
+    fn map(
         &self,
-        process: &mut Process,
+        ranges: &mut Ranges,
         start: u64,
         end: u64,
         old: Vec<RegionId>,
     ) -> Result<(), i32> {
-        let system = self.sim.system();
+        let system = self.system;
         let mut answer = Ok(());
-        for (&from, range) in process.svm.0.range_mut(start..end) {
+        for (&from, range) in ranges.0.range_mut(start..end) {
             let with = range.attributes.access | range.attributes.in_place;
             if with == 0 {
                 continue;
@@ -374,24 +435,24 @@ impl KfdFace {
         answer
     }
 
-    fn get_svm(
+    /// Replaces each attribute by the range's. Gives the errno.
+    pub(crate) fn get(
         &self,
-        process: &Process,
+        known: &Ranges,
         start: u64,
         end: u64,
         attributes: &mut [SvmAttribute],
     ) -> Result<(), i32> {
-        self.check_svm_range(process, start, end)?;
+        Self::check_range(start, end)?;
         let askable = |kind| {
             !matches!(kind, kind::ACCESS_IN_PLACE | kind::NO_ACCESS) && kind <= kind::GRANULARITY
         };
         if !attributes.iter().all(|asked| askable(asked.kind)) {
             return Err(EINVAL);
         }
-        let ranges: Vec<&Attributes> = process
-            .svm
+        let ranges: Vec<&Attributes> = known
             .starts(start, end)
-            .filter_map(|at| process.svm.0.get(&at))
+            .filter_map(|at| known.0.get(&at))
             .map(|range| &range.attributes)
             .collect();
         let default = Attributes::default();
@@ -416,7 +477,7 @@ impl KfdFace {
                 kind::PREFERRED => asked.value = common(|range| range.preferred),
                 kind::PREFETCH => asked.value = common(|range| range.prefetch),
                 kind::ACCESS => {
-                    let bit = self.svm_gpu(asked.value)?;
+                    let bit = self.bit(asked.value)?;
                     asked.kind = if all(|range| range.access) & bit != 0 {
                         kind::ACCESS
                     } else if all(|range| range.in_place) & bit != 0 {
@@ -437,19 +498,16 @@ impl KfdFace {
     }
 
     /// The process has other memory, or none, in a range: what was said of it is forgotten.
-    pub(super) fn forget_svm(&self, process: &mut Process, start: u64, end: u64) {
-        if !process.svm.overlap(start, end) {
-            return;
-        }
-        let (old, from, to) = process.svm.take_regions(start, end);
-        process.svm.split(start);
-        process.svm.split(end);
-        let gone: Vec<u64> = process.svm.starts(start, end).collect();
+    fn forget(&self, ranges: &mut Ranges, start: u64, end: u64) {
+        let (old, from, to) = ranges.take_regions(start, end);
+        ranges.split(start);
+        ranges.split(end);
+        let gone: Vec<u64> = ranges.starts(start, end).collect();
         for at in gone {
-            process.svm.0.remove(&at);
+            ranges.0.remove(&at);
         }
         // What is left beside it is mapped as before, if the process still has it.
-        let _ = self.map_svm(process, from, to, old);
+        let _ = self.map(ranges, from, to, old);
     }
 }
 

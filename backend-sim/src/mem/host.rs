@@ -1,6 +1,6 @@
 //! Where the bytes of simulated memory come from.
 
-use super::PAGE_SIZE;
+use super::{PAGE_SIZE, Rights};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use thiserror_no_std::Error;
@@ -81,6 +81,73 @@ pub unsafe trait HostMemory: Send + Sync {
     unsafe fn unreserve(&self, base: u64, size: u64) {
         let _ = (base, size);
     }
+
+    /// What an operating system's memory can do besides; None elsewhere.
+    fn shared(&self) -> Option<&dyn SharedMemory> {
+        None
+    }
+}
+
+/// What came of a descriptor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SharedBlock {
+    /// The block; what is there is shared with whoever has the descriptor's file.
+    pub block: Block,
+    /// What [`SharedMemory::allocate_alone`] was told.
+    pub label: u32,
+}
+
+/// Blocks that other processes can map, and that can be mapped at addresses of the client's choice.
+///
+/// # Implementation safety
+/// As for [`HostMemory`]; [`HostMemory::release`] of the same source takes these blocks back. A range of
+/// [`Self::take_range`] belongs to nobody else until it is given back.
+pub unsafe trait SharedMemory {
+    /// A block as [`HostMemory::allocate`] gives, that shares its file with no other one. `label` is what another process
+    /// is to know of it.
+    ///
+    /// # Errors
+    /// See [`HostMemoryError`]; [`HostMemoryError::Exhausted`] if descriptors are short.
+    fn allocate_alone(&self, size: u64, align: u64, label: u32) -> Result<Block, HostMemoryError>;
+
+    /// A descriptor of the file of such a block, the caller's to close; None for other blocks.
+    ///
+    /// # Errors
+    /// See [`HostMemoryError`].
+    fn export(&self, block: &Block) -> Result<Option<i32>, HostMemoryError>;
+
+    /// The block behind a descriptor of [`Self::export`], of this process or another one; None for other descriptors.
+    ///
+    /// # Errors
+    /// See [`HostMemoryError`].
+    fn import(&self, descriptor: i32) -> Result<Option<SharedBlock>, HostMemoryError>;
+
+    /// Takes addresses at which nothing is mapped: at `wish` if they are free there and it is not 0, otherwise anywhere at a
+    /// multiple of `align`.
+    ///
+    /// # Errors
+    /// See [`HostMemoryError`].
+    fn take_range(&self, size: u64, align: u64, wish: u64) -> Result<u64, HostMemoryError>;
+
+    /// Gives addresses back, with what is mapped there.
+    ///
+    /// # Safety
+    /// They came from [`Self::take_range`] of `self` with this size, and nothing uses them.
+    unsafe fn give_range(&self, base: u64, size: u64);
+
+    /// Has the host reach a block at an address as well, with these rights; with none of them, nothing is there.
+    ///
+    /// # Safety
+    /// The address is of a range of [`Self::take_range`] that the block fits into, and the caller's to replace.
+    ///
+    /// # Errors
+    /// See [`HostMemoryError`].
+    unsafe fn map_at(
+        &self,
+        block: &Block,
+        address: u64,
+        rights: Rights,
+    ) -> Result<(), HostMemoryError>;
 }
 
 /// Host memory from the global allocator: for systems without an operating system's.

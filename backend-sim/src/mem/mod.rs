@@ -18,18 +18,22 @@ mod map;
 #[cfg(feature = "std")]
 mod os;
 pub mod raw;
+#[cfg(feature = "std")]
+mod shared;
 mod table;
 #[cfg(test)]
 mod tests;
 mod view;
 
 pub use fault::{FaultReason, FreedRange, MemoryFault, NearestRegion};
-pub use host::{Block, HeapMemory, HostMemory, HostMemoryError};
+pub use host::{Block, HeapMemory, HostMemory, HostMemoryError, SharedBlock, SharedMemory};
 pub use map::{AddressMap, MapError, RegionId};
 #[cfg(feature = "std")]
 pub use os::OsMemory;
 #[cfg(feature = "std")]
-pub(crate) use os::{allocate_alone, is_sealed, map_alone, map_file, unmap_guarded};
+pub(crate) use os::{allocate_alone, map_alone, map_file, unmap_guarded};
+#[cfg(feature = "std")]
+pub(crate) use shared::{MemoryFile, most_files};
 pub use view::MemoryView;
 
 /// log2 of the page size.

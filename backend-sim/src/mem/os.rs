@@ -2,7 +2,8 @@
 //! mapped by other processes too.
 
 use super::PAGE_SIZE;
-use super::host::{Block, HostMemory, HostMemoryError};
+use super::host::{Block, HostMemory, HostMemoryError, SharedMemory};
+use super::shared::Alone;
 use crate::sync::Mutex;
 use alloc::vec::Vec;
 use core::ptr::NonNull;
@@ -40,6 +41,8 @@ struct File {
 #[derive(Default, Debug)]
 pub struct OsMemory {
     file: Mutex<File>,
+    /// Files of one block each.
+    pub(super) alone: Mutex<Alone>,
 }
 
 impl OsMemory {
@@ -58,7 +61,7 @@ impl Drop for OsMemory {
     }
 }
 
-fn os(call: &'static str, size: u64) -> impl Fn(Errno) -> HostMemoryError {
+pub(super) fn os(call: &'static str, size: u64) -> impl Fn(Errno) -> HostMemoryError {
     move |errno| HostMemoryError::Os {
         call,
         size,
@@ -152,12 +155,16 @@ pub(crate) unsafe fn unmap_guarded(block: &Block) {
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW);
 
 /// A block with a memory file of its own, so that others can map it and nothing else.
-pub(crate) fn allocate_alone(size: u64, name: &str) -> Result<(Block, OwnedFd), HostMemoryError> {
+pub(crate) fn allocate_alone(
+    size: u64,
+    align: u64,
+    name: &str,
+) -> Result<(Block, OwnedFd), HostMemoryError> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let fd = rustix::fs::memfd_create(name, flags).map_err(os("memfd_create", size))?;
     rustix::fs::ftruncate(&fd, size).map_err(os("ftruncate", size))?;
     rustix::fs::fcntl_add_seals(&fd, SEALS | SealFlags::SEAL).map_err(os("fcntl", size))?;
-    Ok((map_alone(&fd, size)?, fd))
+    Ok((map_alone(&fd, size, align)?, fd))
 }
 
 /// Whether a file's size is fixed, as that of files of [`allocate_alone`] is.
@@ -166,8 +173,8 @@ pub(crate) fn is_sealed(fd: &OwnedFd) -> bool {
 }
 
 /// The beginning of a file as a block. The pages are shared with whoever else maps them.
-pub(crate) fn map_alone(fd: &OwnedFd, size: u64) -> Result<Block, HostMemoryError> {
-    let host = map_guarded(fd.as_fd(), 0, size, alignment(size, PAGE_SIZE))?;
+pub(crate) fn map_alone(fd: &OwnedFd, size: u64, align: u64) -> Result<Block, HostMemoryError> {
+    let host = map_guarded(fd.as_fd(), 0, size, alignment(size, align))?;
     Ok(Block {
         host,
         size,
@@ -339,6 +346,11 @@ unsafe impl HostMemory for OsMemory {
     }
 
     unsafe fn release(&self, block: Block, _align: u64) {
+        if self.alone.lock().forget(&block) {
+            // SAFETY: as below.
+            unsafe { unmap_guarded(&block) };
+            return;
+        }
         let mut file = self.file.lock();
         // Bytes that may still be there are never handed out again.
         let empty = file.empty(block.token, block.size);
@@ -371,5 +383,9 @@ unsafe impl HostMemory for OsMemory {
         let start = core::ptr::without_provenance_mut::<u8>(base as usize).wrapping_sub(GUARD);
         // SAFETY: by the caller's promise a reservation of `reserve`, which nothing was mapped into.
         let _ = unsafe { rustix::mm::munmap(start.cast(), size as usize + 2 * GUARD) };
+    }
+
+    fn shared(&self) -> Option<&dyn SharedMemory> {
+        Some(self)
     }
 }

@@ -38,6 +38,8 @@ pub(crate) struct Dispatch {
     /// Set by the first wave whose bad access its trap handler learns of.
     trapped: AtomicBool,
     fault: Mutex<Option<WaveFault>>,
+    /// How often waves that went together have parted before long.
+    parted: AtomicU32,
     /// Set once all work-groups are accounted for.
     done: AtomicBool,
 }
@@ -74,6 +76,7 @@ impl Dispatch {
             cancelled: AtomicBool::new(false),
             trapped: AtomicBool::new(false),
             fault: Mutex::new(None),
+            parted: AtomicU32::new(0),
             done: AtomicBool::new(false),
         })
     }
@@ -82,6 +85,17 @@ impl Dispatch {
     /// the device, so that clients see one event, however many waves fault.
     pub(crate) fn is_first_trap(&self) -> bool {
         !self.trapped.swap(true, Ordering::Relaxed)
+    }
+
+    /// Waves that went together have parted before long.
+    pub(crate) fn note_parting(&self) {
+        self.parted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether it is worth while to let waves go together: most do not part before long.
+    pub(crate) fn goes_together(&self) -> bool {
+        let parted = u64::from(self.parted.load(Ordering::Relaxed));
+        parted < 4 || parted < self.next.load(Ordering::Relaxed) / 4
     }
 
     /// Work-groups that nobody has claimed.

@@ -9,6 +9,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 
 /// What a wave starts with.
+#[derive(Clone, Copy)]
 pub(crate) struct WaveStart<'a> {
     pub arch: Arch,
     pub lanes: u32,
@@ -19,7 +20,10 @@ pub(crate) struct WaveStart<'a> {
     pub exec: u64,
     /// SGPRs from 0 on.
     pub sgprs: &'a [u32],
-    /// Vector registers from 0 on.
+    /// Waves that go together, of which this is the start of the first. What they start with is the same but for the
+    /// ids and their numbers.
+    pub together: u16,
+    /// Vector registers from 0 on, of one wave after the other.
     pub ids: &'a [IdRow],
     /// Work-group coordinates for TTMP registers, where the processor has them there (and then also the
     /// wave's number).
@@ -90,6 +94,9 @@ pub(crate) trait Executor: Send + 'static {
     /// A wavefront: its registers, reused from one wave to the next.
     type Wave: Send;
 
+    /// Waves that can go together at most.
+    const MOST_TOGETHER: usize = 1;
+
     /// For a system of so many GPUs that take addresses like this, with handlers of this level at most.
     fn new(gpus: usize, level: Level, alignment: Alignment) -> Self;
 
@@ -104,6 +111,28 @@ pub(crate) trait Executor: Send + 'static {
 
     /// Runs a wave until it stops or has executed about `budget` instructions.
     fn run(&mut self, wave: &mut Self::Wave, cx: RunContext<'_>, budget: u64) -> WaveExit;
+
+    /// [`Self::run`] for waves that go together, all in the one wave, and stop alike. `None`: they part.
+    fn run_together(
+        &mut self,
+        wave: &mut Self::Wave,
+        cx: RunContext<'_>,
+        budget: u64,
+    ) -> Option<WaveExit> {
+        Some(self.run(wave, cx, budget))
+    }
+
+    /// After [`Self::run_together`] said so: makes waves of their own of all that went together in the first: of the
+    /// others, then of the first itself. `numbered`: TTMP registers hold numbers of waves.
+    fn part<'w>(
+        lead: &mut Self::Wave,
+        others: impl Iterator<Item = &'w mut Self::Wave>,
+        numbered: bool,
+    ) where
+        Self::Wave: 'w,
+    {
+        let _ = (lead, others, numbered);
+    }
 
     /// The named barrier that a wave has joined; zero if none.
     fn joined_barrier(wave: &Self::Wave) -> u8 {

@@ -16,11 +16,15 @@ enum State {
     /// For something that another wave of the group, or of the device, does.
     Waiting,
     Ended,
+    /// In the wave of an earlier slot, with which it goes together.
+    Follows,
 }
 
 struct Slot<W> {
     wave: W,
     state: State,
+    /// Waves that go together in this one: it and those of the slots behind it.
+    together: u16,
 }
 
 /// Group memory, aligned for vector access.
@@ -31,6 +35,12 @@ struct Line([u8; 64]);
 /// Instructions after which a turn ends although waves keep meeting at barriers: others have work
 /// too, and whoever takes memory away waits for the end of a turn.
 const TURN: u64 = 256 << 10;
+
+/// Bytes of vector registers that waves which go together may have, so that they stay in the host's nearest cache.
+const TOGETHER_BYTES: usize = 16 << 10;
+
+/// Instructions before which it is too early to part.
+const EARLY: u64 = 64;
 
 /// How a turn of a work-group ended.
 pub(crate) enum Turn {
@@ -103,14 +113,32 @@ impl<W: Send> Group<W> {
         }
     }
 
-    /// Makes this the `n`-th work-group of its dispatch, in its start state.
+    /// Waves of the dispatch that go together.
+    fn most_together<E: Executor<Wave = W>>(&self) -> u32 {
+        let kernel = &self.dispatch.kernel;
+        let alike = kernel.group_info_sgpr.is_none() && self.dispatch.scratch.is_none();
+        if !alike {
+            return 1;
+        }
+        let rows = usize::from(kernel.vgprs) + usize::from(kernel.acc_vgprs);
+        let bytes = rows.max(1) * kernel.lanes as usize * 4;
+        (TOGETHER_BYTES / bytes).clamp(1, E::MOST_TOGETHER) as u32
+    }
+
+    /// Makes this the `n`-th work-group of its dispatch, in its start state; with waves that go together, if they may.
     pub(crate) fn start<E: Executor<Wave = W>>(
         &mut self,
         executor: &mut E,
         n: u64,
         at: [u32; 3],
         lanes: &LaneTable,
+        together: bool,
     ) {
+        let most = if together {
+            self.most_together::<E>()
+        } else {
+            1
+        };
         let dispatch = &*self.dispatch;
         let kernel = &dispatch.kernel;
         self.at = at;
@@ -124,7 +152,9 @@ impl<W: Send> Group<W> {
         }
         let waves = lanes.waves();
         self.barriers.reset(waves);
-        for wave in 0..waves {
+        let mut wave = 0;
+        while wave < waves {
+            let together = most.min(lanes.full_waves().saturating_sub(wave)).max(1);
             // First wave of the group in bit 31, waves of the group in bits 5-0.
             put(
                 &mut sgprs,
@@ -147,7 +177,8 @@ impl<W: Send> Group<W> {
                 pc: kernel.entry,
                 exec: lanes.exec(wave),
                 sgprs: &sgprs[..usize::from(kernel.sgpr_count).min(START_SGPRS)],
-                ids: lanes.rows(wave),
+                together: together as u16,
+                ids: lanes.rows(wave, together),
                 ttmp_group: kernel.rules.ttmp_group_ids.then_some(at),
                 flat_scratch,
                 dispatch: dispatch.number,
@@ -155,15 +186,35 @@ impl<W: Send> Group<W> {
                 wave,
             };
             match self.waves.get_mut(wave as usize) {
-                Some(slot) => {
-                    executor.restart(&mut slot.wave, &start);
-                    slot.state = State::Ready;
-                }
+                Some(slot) => executor.restart(&mut slot.wave, &start),
                 None => self.waves.push(Slot {
                     wave: executor.create(&start),
                     state: State::Ready,
+                    together: 1,
                 }),
             }
+            for at in wave..wave + together {
+                if self.waves.len() == at as usize {
+                    // For when they part.
+                    let ids = lanes.rows(at, 1);
+                    self.waves.push(Slot {
+                        wave: executor.create(&WaveStart {
+                            together: 1,
+                            ids,
+                            ..start
+                        }),
+                        state: State::Follows,
+                        together: 1,
+                    });
+                }
+                let slot = &mut self.waves[at as usize];
+                (slot.state, slot.together) = if at == wave {
+                    (State::Ready, together as u16)
+                } else {
+                    (State::Follows, 1)
+                };
+            }
+            wave += together;
         }
         self.live = waves as usize;
     }
@@ -186,7 +237,10 @@ impl<W: Send> Group<W> {
             let mut live = 0;
             let (mut waiting, mut polling) = (0, 0);
             let before_round = *retired;
-            for (number, slot) in waves.iter_mut().enumerate() {
+            for number in 0..waves.len() {
+                let Some((slot, behind)) = waves[number..].split_first_mut() else {
+                    break;
+                };
                 if slot.state == State::Waiting {
                     slot.state = State::Ready;
                 }
@@ -204,12 +258,39 @@ impl<W: Send> Group<W> {
                         barriers: &mut self.barriers,
                         trace: system.trace.as_deref(),
                     };
-                    let exit = executor.run(&mut slot.wave, cx, budget());
-                    *retired += E::retired(&slot.wave).wrapping_sub(before);
+                    let together = usize::from(slot.together);
+                    let exit = if together > 1 {
+                        executor.run_together(&mut slot.wave, cx, budget())
+                    } else {
+                        Some(executor.run(&mut slot.wave, cx, budget()))
+                    };
+                    let so_far = E::retired(&slot.wave);
+                    *retired += so_far.wrapping_sub(before) * together as u64;
+                    let Some(exit) = exit else {
+                        let others = &mut behind[..together - 1];
+                        let numbered = dispatch.kernel.rules.ttmp_group_ids;
+                        E::part(
+                            &mut slot.wave,
+                            others.iter_mut().map(|slot| &mut slot.wave),
+                            numbered,
+                        );
+                        slot.together = 1;
+                        *retired += E::retired(&slot.wave) - so_far;
+                        for other in others {
+                            other.state = State::Ready;
+                            *retired += E::retired(&other.wave) - so_far;
+                        }
+                        if so_far < EARLY {
+                            dispatch.note_parting();
+                        }
+                        continue;
+                    };
                     match exit {
                         WaveExit::Ended => {
                             slot.state = State::Ended;
-                            self.barriers.leave(E::joined_barrier(&slot.wave));
+                            for _ in 0..together {
+                                self.barriers.leave(E::joined_barrier(&slot.wave));
+                            }
                         }
                         WaveExit::Waiting => slot.state = State::Waiting,
                         WaveExit::Barrier => slot.state = State::Barrier,
@@ -237,7 +318,7 @@ impl<W: Send> Group<W> {
                     State::Ready => live += 1,
                     State::Barrier => waiting += 1,
                     State::Waiting => polling += 1,
-                    State::Ended => {}
+                    State::Ended | State::Follows => {}
                 }
             }
             // Those that wait for each other look again as long as some of them get on.

@@ -3,8 +3,8 @@
 use super::executor::{Executor, RunContext, ShaderClock, Trouble, WaveExit, WaveStart};
 use crate::device::QueueCode;
 use crate::exec::{
-    Alignment, Apertures, Clock, CodeCache, Context, Exit, Fault, FaultKind, Place, TraceEvent,
-    Tracer, Wave, WaveConfig, WaveIds, Worker, run, valu::Level,
+    Alignment, Apertures, Clock, CodeCache, Context, Exit, Fault, FaultKind, MOST_TOGETHER, Place,
+    TraceEvent, Tracer, Wave, WaveConfig, WaveIds, Worker, run, run_gang, valu::Level,
 };
 use crate::isa::Arch;
 use crate::mem::MemoryView;
@@ -44,36 +44,16 @@ impl Interpreter {
             })
         })
     }
-}
 
-impl Executor for Interpreter {
-    type Wave = Wave;
-
-    fn new(gpus: usize, level: Level, alignment: Alignment) -> Self {
-        Self {
-            level,
-            alignment,
-            gpus: (0..gpus).map(|_| None).collect(),
-        }
-    }
-
-    fn begin(&mut self, gpu: usize, arch: Arch, view: &MemoryView) {
-        self.gpu(gpu, arch).code.validate(view);
-    }
-
-    fn create(&mut self, start: &WaveStart<'_>) -> Wave {
-        let mut wave = Wave::new(config(start));
-        fill(&mut wave, start);
-        wave
-    }
-
-    fn restart(&mut self, wave: &mut Wave, start: &WaveStart<'_>) {
-        wave.reset(config(start));
-        fill(wave, start);
-    }
-
+    /// Runs a wave in a context of the scheduler's.
     #[inline(always)]
-    fn run(&mut self, wave: &mut Wave, cx: RunContext<'_>, budget: u64) -> WaveExit {
+    fn execute(
+        &mut self,
+        cx: RunContext<'_>,
+        how: impl FnOnce(&mut Wave, &mut Context<'_>, u64) -> Option<Exit>,
+        wave: &mut Wave,
+        budget: u64,
+    ) -> Option<WaveExit> {
         let clock = Clocks(cx.clock);
         let gpu = self.gpu(cx.gpu, cx.arch);
         let mut tracer = cx
@@ -95,7 +75,7 @@ impl Executor for Interpreter {
             barriers: cx.barriers,
             trace: tracer.as_mut().map(|tracer| tracer as &mut Tracer<'_>),
         };
-        match run(wave, &mut context, budget) {
+        Some(match how(wave, &mut context, budget)? {
             Exit::Ended => WaveExit::Ended,
             Exit::Barrier => WaveExit::Barrier,
             Exit::Waiting => WaveExit::Waiting,
@@ -108,7 +88,70 @@ impl Executor for Interpreter {
                 FaultKind::Memory { fault, .. } => WaveExit::Trapped(fault),
                 _ => WaveExit::Budget,
             },
+        })
+    }
+}
+
+impl Executor for Interpreter {
+    type Wave = Wave;
+
+    const MOST_TOGETHER: usize = MOST_TOGETHER;
+
+    fn new(gpus: usize, level: Level, alignment: Alignment) -> Self {
+        Self {
+            level,
+            alignment,
+            gpus: (0..gpus).map(|_| None).collect(),
         }
+    }
+
+    fn begin(&mut self, gpu: usize, arch: Arch, view: &MemoryView) {
+        self.gpu(gpu, arch).code.validate(view);
+    }
+
+    fn create(&mut self, start: &WaveStart<'_>) -> Wave {
+        let mut wave = Wave::new(WaveConfig {
+            vgprs: 0,
+            acc_vgprs: 0,
+            ..config(start)
+        });
+        self.restart(&mut wave, start);
+        wave
+    }
+
+    fn restart(&mut self, wave: &mut Wave, start: &WaveStart<'_>) {
+        wave.reset_gang(config(start), start.together);
+        fill(wave, start);
+    }
+
+    #[inline(always)]
+    fn run(&mut self, wave: &mut Wave, cx: RunContext<'_>, budget: u64) -> WaveExit {
+        let exit = self.execute(
+            cx,
+            |wave, cx, budget| Some(run(wave, cx, budget)),
+            wave,
+            budget,
+        );
+        exit.unwrap_or(WaveExit::Budget)
+    }
+
+    fn run_together(
+        &mut self,
+        wave: &mut Wave,
+        cx: RunContext<'_>,
+        budget: u64,
+    ) -> Option<WaveExit> {
+        self.execute(cx, run_gang, wave, budget)
+    }
+
+    fn part<'w>(lead: &mut Wave, others: impl Iterator<Item = &'w mut Wave>, numbered: bool) {
+        for (n, wave) in (1..).zip(others) {
+            wave.leave_gang(lead, n);
+            if numbered {
+                set_number(wave, wave.ids().wave);
+            }
+        }
+        lead.end_gang();
     }
 
     fn joined_barrier(wave: &Wave) -> u8 {
@@ -140,21 +183,30 @@ fn fill(wave: &mut Wave, start: &WaveStart<'_>) {
     wave.set_pc(start.pc);
     wave.set_exec(start.exec);
     wave.set_sgprs(start.sgprs);
-    for (number, ids) in (0u16..).zip(start.ids) {
-        if let Some(row) = wave.vgpr_mut(number) {
-            let lanes = row.len();
-            row.copy_from_slice(&ids.0[..lanes]);
+    let rows = start.ids.len() / usize::from(start.together.max(1));
+    for (n, ids) in start.ids.chunks_exact(rows.max(1)).enumerate() {
+        wave.rows.select(n);
+        for (number, ids) in (0u16..).zip(ids) {
+            if let Some(row) = wave.vgpr_mut(number) {
+                let lanes = row.len();
+                row.copy_from_slice(&ids.0[..lanes]);
+            }
         }
     }
+    wave.rows.select(0);
     if let Some([x, y, z]) = start.ttmp_group {
         wave.set_sgpr(TTMP0 + 9, x);
         wave.set_sgpr(TTMP0 + 7, y & 0xffff | z << 16);
-        // Compilers take the wave's number in its work-group from bits 29-25.
-        wave.set_sgpr(TTMP0 + 8, (start.wave & 31) << 25);
+        set_number(wave, start.wave);
     }
     if let Some(address) = start.flat_scratch {
         wave.set_flat_scratch(address);
     }
+}
+
+/// Compilers take the wave's number in its work-group from bits 29-25 of TTMP8.
+fn set_number(wave: &mut Wave, number: u32) {
+    wave.set_sgpr(TTMP0 + 8, (number & 31) << 25);
 }
 
 /// What the host is told of a fault.

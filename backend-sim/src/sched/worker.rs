@@ -329,7 +329,10 @@ impl<E: Executor> Worker<E> {
             let arch = claim.dispatch.kernel.arch;
             self.executor.begin(claim.dispatch.gpu, arch, &gpu.view);
         }
-        group.start(&mut self.executor, n, coordinates, lanes);
+        // Single steps are each wave's own.
+        let together =
+            self.random.is_none() && self.system.trace.is_none() && claim.dispatch.goes_together();
+        group.start(&mut self.executor, n, coordinates, lanes, together);
         self.resident.push(group);
         true
     }

@@ -166,6 +166,8 @@ c_enum! {
         Locked = 2, HSA_EXT_POINTER_TYPE_LOCKED;
         Graphics = 3, HSA_EXT_POINTER_TYPE_GRAPHICS;
         Ipc = 4, HSA_EXT_POINTER_TYPE_IPC;
+        ReservedAddress = 5, HSA_EXT_POINTER_TYPE_RESERVED_ADDR, newer;
+        Vmem = 6, HSA_EXT_POINTER_TYPE_HSA_VMEM, newer;
     }
 
     /// `hsa_ven_amd_loader_code_object_storage_type_t`.

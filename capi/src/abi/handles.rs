@@ -36,6 +36,8 @@ pub enum Kind {
     LoadedCodeObject = 0xAB,
     /// A signal group.
     SignalGroup = 0xAC,
+    /// Memory without an address.
+    Vmem = 0xAD,
 }
 
 impl Kind {
@@ -171,7 +173,7 @@ handles! {
     ExtImage hsa_ext_image_t;
     ExtSampler hsa_ext_sampler_t;
     ExtProgram hsa_ext_program_t;
-    VmemAllocHandle hsa_amd_vmem_alloc_handle_t, newer;
+    VmemAllocHandle hsa_amd_vmem_alloc_handle_t: Vmem, newer;
     PcSampling hsa_ven_amd_pcs_t, newer;
 }
 

@@ -67,7 +67,8 @@ entry! {
         if ptr.is_null() || !ptr.cast::<u32>().is_aligned() {
             return Err(Status::INVALID_ARGUMENT);
         }
-        if state.runtime.pointer_info(Address::from(ptr)).kind == PointerKind::Unknown {
+        let known = state.runtime.pointer_info(Address::from(ptr)).kind;
+        if matches!(known, PointerKind::Unknown | PointerKind::Reserved) {
             return Err(Status::INVALID_ALLOCATION);
         }
         // SAFETY: the specification demands a valid range of the client that nothing else writes.
@@ -121,6 +122,10 @@ fn describe(state: &State, address: *const c_void) -> Result<(PointerInfo, Vec<A
         PointerKind::Unknown => PointerType::Unknown,
         PointerKind::Hsa => PointerType::Hsa,
         PointerKind::Locked => PointerType::Locked,
+        PointerKind::Graphics => PointerType::Graphics,
+        PointerKind::Ipc => PointerType::Ipc,
+        PointerKind::Reserved => PointerType::ReservedAddress,
+        PointerKind::Virtual => PointerType::Vmem,
     };
     let owner = known
         .owner

@@ -1,6 +1,7 @@
 //! AMD's extensions (`hsa_ext_amd.h`), one file per subject.
 
 pub mod copy;
+pub mod dmabuf;
 pub mod event;
 pub mod intercept;
 pub mod ipc;

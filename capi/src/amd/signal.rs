@@ -18,8 +18,7 @@ const IPC: u64 = 2;
 const NONE: u32 = u32::MAX;
 
 entry! {
-    /// `hsa_amd_signal_create`: a signal with attributes. Sharing one with other processes is not
-    /// supported yet.
+    /// `hsa_amd_signal_create`: a signal with attributes.
     fn hsa_amd_signal_create(state; initial_value: i64, num_consumers: u32, consumers: In<Agent>,
         attributes: u64, signal: Out<Signal>) {
         if attributes & !(GPU_ONLY | IPC) != 0 {

@@ -57,6 +57,10 @@ unsafe impl<P: KfdPort> KfdPort for Deny<P> {
         unsafe { self.port.unmap(address, size) }
     }
 
+    fn take(&self, address: u64, size: usize) -> Result<NonNull<u8>, PortError> {
+        self.port.take(address, size)
+    }
+
     unsafe fn wipe_on_fork(&self, address: NonNull<u8>, size: usize) -> Result<(), PortError> {
         // SAFETY: as above.
         unsafe { self.port.wipe_on_fork(address, size) }

@@ -53,6 +53,8 @@ impl FaultInjector {
         match call {
             Call::Free(_)
             | Call::Unmap { .. }
+            | Call::UnmapMemory(_)
+            | Call::Unreserve { .. }
             | Call::DestroyQueue(_)
             | Call::DestroyEvent(_)
             | Call::SetEvent(_)

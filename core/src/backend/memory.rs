@@ -127,6 +127,12 @@ pub enum MemoryError {
         /// Its size in bytes.
         size: u64,
     },
+    /// A file descriptor that no backend of this kind has exported.
+    #[error("descriptor {descriptor} is not shared memory")]
+    NotShared {
+        /// The descriptor given.
+        descriptor: i32,
+    },
     /// The operating system refused.
     #[error("{call} of {size} bytes failed with errno {errno}")]
     Os {

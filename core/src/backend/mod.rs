@@ -11,7 +11,7 @@
 //! | [`Queues`] | hardware queues and their doorbells | yes |
 //! | [`Events`] | sleeping until a device has something to say | yes |
 //! | [`Clock`] | time, on the host and on a device | yes |
-//! | [`Dma`], [`Ipc`], [`Svm`], [`VirtualMemory`], [`Debug`], [`Profiling`] | what a device may offer besides | `impl Dma for MyBackend {}` answers not-supported |
+//! | [`Dma`], [`Ipc`], [`Svm`], [`VirtualMemory`], [`Debug`], [`Profiling`] | what a device may offer besides | `impl Dma for MyBackend {}` answers not-supported (`unsafe impl VirtualMemory`) |
 //!
 //! [`guide`] (feature `alloc`) shows how to write one, with a complete program.
 //!
@@ -31,6 +31,7 @@ mod park;
 mod queues;
 mod topology;
 mod trace;
+mod virtual_memory;
 mod wrap;
 
 pub use clock::{Clock, ClockCounters};
@@ -48,7 +49,7 @@ pub use memory::{
 };
 pub use optional::{
     Debug, Ipc, NotSupported, Profiling, Svm, SvmAccess, SvmAttribute, SvmError, SvmFlags,
-    SvmLocation, VirtualMemory, WaveStop,
+    SvmLocation, WaveStop,
 };
 #[cfg(feature = "std")]
 pub use park::StdPark;
@@ -62,6 +63,7 @@ pub use topology::{
     MemoryBank, Name, SkipReason, SkippedAgent, Topology, TopologyError,
 };
 pub use trace::Trace;
+pub use virtual_memory::{ImportedMemory, MappedMemory, MemoryAccess, VirtualMemory};
 pub use wrap::{Call, Hook, Verdict, Wrap};
 
 crate::impl_error!(

@@ -17,20 +17,26 @@ pub struct NotSupported(pub &'static str);
 
 /// Sharing memory with other processes.
 pub trait Ipc {
-    /// A file descriptor that another process can import.
+    /// Whether memory can be shared with other processes by file descriptors.
+    fn has_dmabufs(&self) -> bool {
+        false
+    }
+
+    /// A file descriptor, the caller's to close, that another process can import: of all of an allocation's memory, or of what
+    /// [`VirtualMemory::create_memory`](super::VirtualMemory::create_memory) made.
     ///
     /// # Errors
-    /// [`NotSupported`].
-    fn export_dmabuf(&self, handle: MemoryHandle) -> Result<i32, NotSupported> {
+    /// [`MemoryError::NotSupported`] for what is not shared, such as the client's own memory.
+    fn export_dmabuf(&self, handle: MemoryHandle) -> Result<i32, MemoryError> {
         let _ = handle;
-        Err(NotSupported("dmabuf export"))
+        Err(MemoryError::NotSupported("dmabuf export"))
     }
 
     /// The memory behind a dmabuf, mapped to an agent; [`Memory::free`](super::Memory::free) gives it back. The
     /// descriptor stays the caller's.
     ///
     /// # Errors
-    /// See [`MemoryError`].
+    /// [`MemoryError::NotShared`] for a descriptor that is no dmabuf; see [`MemoryError`].
     fn import_dmabuf(&self, agent: AgentId, descriptor: i32) -> Result<Allocation, MemoryError> {
         let _ = (agent, descriptor);
         Err(MemoryError::NotSupported("dmabuf import"))
@@ -131,6 +137,11 @@ pub enum SvmError {
 
 /// Attributes of shared virtual memory: ranges of the host's own addresses, in whole pages.
 pub trait Svm {
+    /// Whether there are any: ranges of the host's own memory can be given to devices.
+    fn has_svm(&self) -> bool {
+        false
+    }
+
     /// Sets attributes of a range.
     ///
     /// # Errors
@@ -149,9 +160,6 @@ pub trait Svm {
         Err(SvmError::NotSupported("shared virtual memory"))
     }
 }
-
-/// Address ranges and physical memory apart.
-pub trait VirtualMemory {}
 
 /// Where a wave stood that stopped its queue.
 #[derive(Clone, Copy)]

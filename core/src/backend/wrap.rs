@@ -6,10 +6,10 @@
 use super::{
     AgentId, AgentInfo, Allocation, BankId, CacheInfo, Clock, ClockCounters, Debug, Dma, DmaEngine,
     DmaError, DmaProgress, DmaRequest, DmaTicket, EventError, EventId, EventKind, EventOutcome,
-    EventReport, Events, HardwareQueue, Ipc, LinkInfo, Memory, MemoryBank, MemoryError,
-    MemoryFlags, MemoryHandle, MemoryRequest, NotSupported, Park, Profiling, QueueCreateError,
-    QueueHandle, QueueRequest, QueueUpdate, Queues, SkippedAgent, Svm, SvmAttribute, SvmError,
-    Timeout, Topology, TopologyError, VirtualMemory, WaitMode, WaveStop,
+    EventReport, Events, HardwareQueue, ImportedMemory, Ipc, LinkInfo, MappedMemory, Memory,
+    MemoryAccess, MemoryBank, MemoryError, MemoryFlags, MemoryHandle, MemoryRequest, Park,
+    Profiling, QueueCreateError, QueueHandle, QueueRequest, QueueUpdate, Queues, SkippedAgent, Svm,
+    SvmAttribute, SvmError, Timeout, Topology, TopologyError, VirtualMemory, WaitMode, WaveStop,
 };
 use core::error::Error;
 use core::ptr::NonNull;
@@ -82,6 +82,24 @@ pub enum Call<'a> {
     ExportDmabuf(MemoryHandle),
     /// [`Ipc::import_dmabuf`]; gives the handle.
     ImportDmabuf(AgentId, i32),
+    /// [`VirtualMemory::reserve`]; gives the address.
+    Reserve { size: u64, align: u64, wish: u64 },
+    /// [`VirtualMemory::unreserve`]; cannot fail.
+    Unreserve { address: u64, size: u64 },
+    /// [`VirtualMemory::create_memory`]; gives the handle.
+    CreateMemory(&'a MemoryRequest),
+    /// [`VirtualMemory::import_memory`]; gives the handle.
+    ImportMemory(i32),
+    /// [`VirtualMemory::map_memory`]; gives the mapping's handle.
+    MapMemory { memory: MemoryHandle, address: u64 },
+    /// [`VirtualMemory::unmap_memory`].
+    UnmapMemory(MemoryHandle),
+    /// [`VirtualMemory::set_access`].
+    SetAccess {
+        mapping: MemoryHandle,
+        agent: AgentId,
+        access: MemoryAccess,
+    },
     /// [`Svm::set_svm`].
     SetSvm {
         address: u64,
@@ -202,7 +220,7 @@ impl<B, H: Hook> Wrap<B, H> {
         number: impl FnOnce(&T) -> u64,
     ) -> Result<T, MemoryError> {
         let refused = || match call {
-            Call::Allocate(request) => MemoryError::OutOfMemory {
+            Call::Allocate(request) | Call::CreateMemory(request) => MemoryError::OutOfMemory {
                 size: request.size,
                 available: 0,
             },
@@ -493,10 +511,13 @@ impl<B: Dma, H: Hook> Dma for Wrap<B, H> {
 }
 
 impl<B: Ipc, H: Hook> Ipc for Wrap<B, H> {
-    fn export_dmabuf(&self, handle: MemoryHandle) -> Result<i32, NotSupported> {
-        let refused = || NotSupported("dmabuf export, at the moment");
+    fn has_dmabufs(&self) -> bool {
+        self.inner.has_dmabufs()
+    }
+
+    fn export_dmabuf(&self, handle: MemoryHandle) -> Result<i32, MemoryError> {
         let pass = || self.inner.export_dmabuf(handle);
-        self.call(&Call::ExportDmabuf(handle), refused, pass, |fd| *fd as u64)
+        self.memory(&Call::ExportDmabuf(handle), pass, |fd| *fd as u64)
     }
 
     fn import_dmabuf(&self, agent: AgentId, descriptor: i32) -> Result<Allocation, MemoryError> {
@@ -509,6 +530,10 @@ impl<B: Ipc, H: Hook> Ipc for Wrap<B, H> {
 }
 
 impl<B: Svm, H: Hook> Svm for Wrap<B, H> {
+    fn has_svm(&self) -> bool {
+        self.inner.has_svm()
+    }
+
     fn set_svm(&self, address: u64, size: u64, set: &[SvmAttribute]) -> Result<(), SvmError> {
         let pass = || self.inner.set_svm(address, size, set);
         self.call(&Call::SetSvm { address, size, set }, no_svm, pass, nothing)
@@ -531,6 +556,72 @@ const fn no_svm() -> SvmError {
     }
 }
 
+// SAFETY: every answer is the inner backend's, which keeps the contract, or an error.
+unsafe impl<B: VirtualMemory, H: Hook> VirtualMemory for Wrap<B, H> {
+    fn has_virtual_memory(&self) -> bool {
+        self.inner.has_virtual_memory()
+    }
+
+    fn reserve(&self, size: u64, align: u64, wish: u64) -> Result<u64, MemoryError> {
+        let pass = || self.inner.reserve(size, align, wish);
+        self.memory(&Call::Reserve { size, align, wish }, pass, |at| *at)
+    }
+
+    unsafe fn unreserve(&self, address: u64, size: u64) {
+        let call = Call::Unreserve { address, size };
+        // Shown alone: what cannot fail is not refused.
+        let _ = self.hook.before(&call);
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.inner.unreserve(address, size) };
+        self.hook.after(&call, Ok(0));
+    }
+
+    fn create_memory(&self, request: &MemoryRequest) -> Result<MemoryHandle, MemoryError> {
+        let pass = || self.inner.create_memory(request);
+        self.memory(&Call::CreateMemory(request), pass, |handle| handle.0)
+    }
+
+    fn import_memory(&self, descriptor: i32) -> Result<ImportedMemory, MemoryError> {
+        let pass = || self.inner.import_memory(descriptor);
+        self.memory(&Call::ImportMemory(descriptor), pass, |memory| {
+            memory.handle.0
+        })
+    }
+
+    unsafe fn map_memory(
+        &self,
+        memory: MemoryHandle,
+        address: u64,
+    ) -> Result<MappedMemory, MemoryError> {
+        // SAFETY: the caller's promise is the same.
+        let pass = || unsafe { self.inner.map_memory(memory, address) };
+        self.memory(&Call::MapMemory { memory, address }, pass, |mapped| {
+            mapped.handle.0
+        })
+    }
+
+    unsafe fn unmap_memory(&self, mapping: MemoryHandle) -> Result<(), MemoryError> {
+        // SAFETY: the caller's promise is the same.
+        let pass = || unsafe { self.inner.unmap_memory(mapping) };
+        self.memory(&Call::UnmapMemory(mapping), pass, nothing)
+    }
+
+    fn set_access(
+        &self,
+        mapping: MemoryHandle,
+        agent: AgentId,
+        access: MemoryAccess,
+    ) -> Result<(), MemoryError> {
+        let call = Call::SetAccess {
+            mapping,
+            agent,
+            access,
+        };
+        let pass = || self.inner.set_access(mapping, agent, access);
+        self.memory(&call, pass, nothing)
+    }
+}
+
 /// A question: hooks are not asked.
 impl<B: Debug, H: Hook> Debug for Wrap<B, H> {
     fn wave_stop(&self, queue: QueueHandle, show: &mut dyn FnMut(&WaveStop<'_>)) {
@@ -539,5 +630,4 @@ impl<B: Debug, H: Hook> Debug for Wrap<B, H> {
 }
 
 // These have no methods yet.
-impl<B: VirtualMemory, H: Hook> VirtualMemory for Wrap<B, H> {}
 impl<B: Profiling, H: Hook> Profiling for Wrap<B, H> {}

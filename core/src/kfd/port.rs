@@ -76,7 +76,7 @@ pub enum Protection {
 /// What to map.
 #[derive(Clone, Copy, Debug)]
 pub struct Mapping {
-    /// The file, or none for anonymous memory.
+    /// The file, or none for anonymous memory. A dmabuf's descriptor is one as well.
     pub file: Option<KfdFile>,
     /// Offset in the file; the upper bits choose doorbells, events or registers on `/dev/kfd`.
     pub offset: u64,
@@ -129,6 +129,19 @@ pub unsafe trait KfdPort: Send + Sync {
     /// # Safety
     /// The range was mapped by this port and nothing uses it any more.
     unsafe fn unmap(&self, address: NonNull<u8>, size: usize);
+
+    /// Takes free addresses at a place, with nothing there, as a mapping without access does.
+    ///
+    /// # Errors
+    /// [`PortError::Map`]: something is there. By default ENOSYS (38): the system picks addresses alone.
+    fn take(&self, address: u64, size: usize) -> Result<NonNull<u8>, PortError> {
+        let _ = address;
+        Err(PortError::Map {
+            size,
+            offset: 0,
+            errno: 38,
+        })
+    }
 
     /// Has a child process find the range zeroed. It is how a runtime notices that it was inherited.
     ///
@@ -275,6 +288,9 @@ mod pointers {
                 unsafe fn unmap(&self, address: NonNull<u8>, size: usize) {
                     // SAFETY: as above.
                     unsafe { (**self).unmap(address, size) }
+                }
+                fn take(&self, address: u64, size: usize) -> Result<NonNull<u8>, PortError> {
+                    (**self).take(address, size)
                 }
                 unsafe fn wipe_on_fork(
                     &self,

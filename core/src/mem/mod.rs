@@ -4,18 +4,21 @@
 //! - [`block`]: an allocation of the runtime's own, freed when dropped.
 //! - [`registry`]: the client's allocations by address.
 //! - [`kernarg`]: small pieces of one block, for kernel arguments.
+//! - [`virtual_memory`]: addresses and memory apart.
 
 pub mod block;
 pub mod kernarg;
 pub mod pool;
 pub mod registry;
+pub mod virtual_memory;
 
 pub use block::Block;
 pub use kernarg::{KernargArena, KernargError, KernargPiece};
 pub use pool::{Pool, PoolFlags, PoolId, Segment, pools_of};
 pub use registry::{AllocFlags, PointerInfo, PointerKind, Registry};
+pub use virtual_memory::{MemoryProperties, RangeError, VirtualBooks, VirtualMemoryId};
 
-crate::impl_error!(KernargError);
+crate::impl_error!(KernargError, RangeError);
 
 /// An address that host and devices share, or a device's for memory that the host does not map.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -29,6 +29,14 @@ pub enum PointerKind {
     Hsa,
     /// Host memory that was locked.
     Locked,
+    /// Memory of another process or driver, by dmabuf.
+    Graphics,
+    /// Memory that another process shares by the runtime's own means.
+    Ipc,
+    /// Addresses that were taken, with nothing there yet.
+    Reserved,
+    /// Virtual memory: what is mapped at an address of the client's choice.
+    Virtual,
 }
 
 /// What is known about an address.

@@ -7,8 +7,10 @@ use super::Runtime;
 use super::error::AllocError;
 use super::reactor::copies::Flight;
 use super::signals::SignalRef;
-use crate::backend::{AgentId, Backend, DmaCompletion, DmaError, DmaRequest, DmaWork};
-use crate::mem::{Address, AllocFlags, PoolFlags};
+use crate::backend::{
+    AgentId, Backend, DmaCompletion, DmaError, DmaRequest, DmaWork, MemoryAccess,
+};
+use crate::mem::{Address, AllocFlags, PointerKind, PoolFlags};
 use crate::wire::signal::AmdSignal;
 use alloc::vec::Vec;
 use core::mem::offset_of;
@@ -74,8 +76,21 @@ impl<B: Backend + ?Sized> Runtime<B> {
         if size == 0 {
             return Ok(());
         }
-        let target = self.resolve(to, size)?;
-        let source = self.resolve(from, size)?;
+        let (target, source) = match (self.resolve(to, size), self.resolve(from, size)) {
+            (Ok(target), Ok(source)) => (target, source),
+            (Err(error), _) | (_, Err(error)) => {
+                let mut parts = self.parts(&[to, from], size).ok_or(error)?;
+                if to > from {
+                    // Ranges that overlap are copied from the end that is not overwritten.
+                    parts.reverse();
+                }
+                for (at, bytes) in parts {
+                    // SAFETY: parts of the two ranges.
+                    unsafe { self.copy(to.offset(at), from.offset(at), bytes) }?;
+                }
+                return Ok(());
+            }
+        };
         if let (Some(target_host), Some(source_host)) = (target.host, source.host) {
             // An engine that is not to be had is no reason to fail where the host can do it.
             if self.engine_reads_faster(&source, size)
@@ -120,7 +135,16 @@ impl<B: Backend + ?Sized> Runtime<B> {
             address: to,
             size: u64::MAX,
         })?;
-        let target = self.resolve(to, size)?;
+        let target = match self.resolve(to, size) {
+            Ok(target) => target,
+            Err(error) => {
+                for (at, bytes) in self.parts(&[to], size).ok_or(error)? {
+                    // SAFETY: a part of the range. Borders are between pages, so that none is inside of a word.
+                    unsafe { self.fill(to.offset(at), value, bytes / 4) }?;
+                }
+                return Ok(());
+            }
+        };
         let store = |start: *mut u32, count: u64| {
             for at in 0..count as usize {
                 // SAFETY: inside the range, which is mapped on the host as for `copy`, or inside the staging buffer.
@@ -167,6 +191,9 @@ impl<B: Backend + ?Sized> Runtime<B> {
         stamp: bool,
     ) -> Result<Option<AgentId>, AllocError> {
         if size == 0 {
+            return Ok(None);
+        }
+        if self.parts(&[to, from], size).is_some() {
             return Ok(None);
         }
         let target = self.resolve(to, size)?;
@@ -236,10 +263,19 @@ impl<B: Backend + ?Sized> Runtime<B> {
 
     /// Whether an address is mapped to an agent.
     fn reaches(&self, agent: AgentId, address: Address) -> bool {
-        let memory = self.memory().lock(self.park());
-        memory.containing(address).is_some_and(|entry| {
-            entry.info.owner == Some(agent) || entry.info.accessible.contains(&agent)
-        })
+        let mut is_virtual = false;
+        let reaches = {
+            let memory = self.memory().lock(self.park());
+            memory.containing(address).is_some_and(|entry| {
+                is_virtual = entry.info.kind == PointerKind::Virtual;
+                entry.info.owner == Some(agent) || entry.info.accessible.contains(&agent)
+            })
+        };
+        if is_virtual {
+            // Whose it is does not say who has access.
+            return self.access(address, agent) == Ok(MemoryAccess::all());
+        }
+        reaches
     }
 
     /// The agent whose engine reaches an end that the host does not map.
@@ -248,6 +284,8 @@ impl<B: Backend + ?Sized> Runtime<B> {
         place
             .owner
             .filter(gpu)
+            // Whose virtual memory it is may have no access to it.
+            .filter(|owner| self.reaches(*owner, address))
             .ok_or(AllocError::NotReachable { address })
     }
 
@@ -359,9 +397,45 @@ impl<B: Backend + ?Sized> Runtime<B> {
         Ok(())
     }
 
+    /// The parts of ranges that go on from one mapping of virtual memory to the next, each by offset and bytes; None if
+    /// that is not what they do.
+    fn parts(&self, ends: &[Address], size: u64) -> Option<Vec<(u64, u64)>> {
+        let memory = self.memory().lock(self.park());
+        let mut parts = Vec::new();
+        let mut done = 0;
+        while done < size {
+            let left = size - done;
+            let extents = ends.iter().map(|end| {
+                let at = end.offset(done);
+                match memory.containing(at) {
+                    Some(entry) if entry.info.kind == PointerKind::Virtual => {
+                        let offset = at.0.wrapping_sub(entry.info.agent_base.0);
+                        entry.info.size.saturating_sub(offset).min(left)
+                    }
+                    _ => left,
+                }
+            });
+            // 0: by the runtime's own address of it, which is nobody's.
+            let bytes = extents.min().filter(|bytes| *bytes != 0)?;
+            parts.push((done, bytes));
+            done += bytes;
+        }
+        (parts.len() > 1).then_some(parts)
+    }
+
     fn resolve(&self, address: Address, size: u64) -> Result<Place, AllocError> {
         let memory = self.memory().lock(self.park());
         let Some(entry) = memory.containing(address) else {
+            drop(memory);
+            if self
+                .virtual_memory()
+                .lock(self.park())
+                .reserved(address)
+                .is_some()
+            {
+                // Addresses without memory.
+                return Err(AllocError::UnknownAddress { address });
+            }
             return Ok(Place {
                 host: NonNull::new(address.as_ptr()),
                 device: address.0,

@@ -2,7 +2,7 @@
 
 use crate::backend::{AgentId, DmaError, EventError, MemoryError, QueueCreateError, TopologyError};
 use crate::loader::{CodeObjectError, LoadError, Text, kernarg};
-use crate::mem::{Address, KernargError, PoolId};
+use crate::mem::{Address, KernargError, PoolId, RangeError};
 use crate::queue::{QueueStatus, RingError};
 use crate::signal::{ArenaError, SignalHandle};
 use thiserror_no_std::Error;
@@ -10,6 +10,7 @@ use thiserror_no_std::Error;
 crate::impl_error!(
     InitError,
     AllocError,
+    VirtualError,
     SignalError,
     QueueError,
     SpawnError,
@@ -91,6 +92,20 @@ pub enum AllocError {
     /// A copy engine did not do its work.
     #[error("{0}")]
     Engine(DmaError),
+    /// The backend refused.
+    #[error("{0}")]
+    Backend(#[from] MemoryError),
+}
+
+/// Why something was not done with virtual memory.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum VirtualError {
+    /// By the books it cannot be.
+    #[error("{0}")]
+    Range(#[from] RangeError),
+    /// The pool does not give it, or there is no such agent.
+    #[error("{0}")]
+    Alloc(#[from] AllocError),
     /// The backend refused.
     #[error("{0}")]
     Backend(#[from] MemoryError),

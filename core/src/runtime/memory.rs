@@ -125,7 +125,7 @@ impl<B: Backend + ?Sized> Runtime<B> {
         self.give_back(entry.ok_or(unknown)?)
     }
 
-    fn give_back(&self, mut entry: Entry) -> Result<(), AllocError> {
+    pub(super) fn give_back(&self, mut entry: Entry) -> Result<(), AllocError> {
         let base = entry.info.agent_base;
         for (_, callback) in core::mem::take(&mut entry.on_free) {
             callback(base);
@@ -186,6 +186,7 @@ impl<B: Backend + ?Sized> Runtime<B> {
     /// See [`AllocError`].
     pub fn allow_access(&self, agents: &[AgentId], address: Address) -> Result<(), AllocError> {
         self.check_agents(agents)?;
+        self.check_not_virtual(address)?;
         let mut memory = self.memory().lock(self.park());
         let entry = memory
             .containing_mut(address)
@@ -221,10 +222,27 @@ impl<B: Backend + ?Sized> Runtime<B> {
 
     /// What is known about an address.
     pub fn pointer_info(&self, address: Address) -> PointerInfo {
-        self.memory()
+        let mut info = self
+            .memory()
             .lock(self.park())
             .containing(address)
-            .map_or(PointerInfo::UNKNOWN, |entry| entry.info.clone())
+            .map_or(PointerInfo::UNKNOWN, |entry| entry.info.clone());
+        if info.kind == PointerKind::Unknown
+            && let Some((base, size)) = self.virtual_memory().lock(self.park()).reserved(address)
+        {
+            info.kind = PointerKind::Reserved;
+            (info.host_base, info.size) = (base, size);
+        }
+        if info.kind == PointerKind::Virtual {
+            // The runtime's own mapping is nobody's business; the host's is at the same address, if it has access.
+            let cpu = |id: &AgentId| self.agent(*id).is_some_and(|agent| !agent.is_gpu());
+            info.host_base = if info.accessible.iter().any(cpu) {
+                info.agent_base
+            } else {
+                Address::NULL
+            };
+        }
+        info
     }
 
     /// Sets the client's own word for the allocation that contains `address`.
@@ -265,6 +283,7 @@ impl<B: Backend + ?Sized> Runtime<B> {
             agents.to_vec()
         };
         let address = Address::from(host.as_ptr());
+        self.check_not_virtual(address)?;
         let mut memory = self.memory().lock(self.park());
         if let Some(entry) = memory.containing_mut(address) {
             // Memory of the runtime's own, or locked before: it is reachable by an address already.
@@ -345,6 +364,17 @@ impl<B: Backend + ?Sized> Runtime<B> {
         Ok(self.backend().available(pool.bank)?)
     }
 
+    /// Who reaches virtual memory is said by [`Runtime::set_access`] alone.
+    fn check_not_virtual(&self, address: Address) -> Result<(), AllocError> {
+        let memory = self.memory().lock(self.park());
+        match memory.containing(address) {
+            Some(entry) if entry.info.kind == PointerKind::Virtual => {
+                Err(AllocError::UnknownAddress { address })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn check_agents(&self, agents: &[AgentId]) -> Result<(), AllocError> {
         match agents.iter().find(|&&a| self.agent(a).is_none()) {
             Some(&agent) => Err(AllocError::NoAgent { agent }),
@@ -353,7 +383,7 @@ impl<B: Backend + ?Sized> Runtime<B> {
     }
 }
 
-fn host_address(allocation: &Allocation) -> Address {
+pub(super) fn host_address(allocation: &Allocation) -> Address {
     allocation
         .host
         .map_or(Address::NULL, |host| Address::from(host.as_ptr()))

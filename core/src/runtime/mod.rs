@@ -1,6 +1,7 @@
 //! The runtime: agents, memory, signals and queues over one backend. Needs an allocator.
 //!
-//! By file: `agent`, what the topology says; `memory` and `buffer`, allocating and sharing; `signals`, with
+//! By file: `agent`, what the topology says; `memory` and `buffer`, allocating and sharing; `virtual_memory`,
+//! addresses and memory apart; `signals`, with
 //! waits and callbacks, and `reactor`, which wakes whoever waits; `queue`, and what happens when one stops;
 //! `scratch`, which gives queues private memory; `code`, device memory for code; `program`, loaded code objects
 //! and their kernels; `dispatch`, running a kernel in one call; `spawn`, the one thread that a
@@ -21,8 +22,11 @@ mod program;
 mod queue;
 mod reactor;
 mod scratch;
+mod shared_signals;
+mod sharing;
 mod signals;
 mod spawn;
+mod virtual_memory;
 
 pub use agent::Agent;
 pub use buffer::Buffer;
@@ -31,6 +35,7 @@ pub use config::RuntimeConfig;
 pub use dispatch::{Completion, Dispatch};
 pub use error::{
     AllocError, DispatchError, InitError, ProgramError, QueueError, SignalError, SpawnError,
+    VirtualError,
 };
 pub use program::{Kernel, Program};
 pub use queue::{Queue, QueueConfig, QueueFailure, QueueType};
@@ -44,8 +49,8 @@ pub use spawn::StdSpawn;
 pub use spawn::{Join, Spawn};
 
 use crate::backend::{AgentId, Backend, BankId, HeapKind, Lock, Park};
-use crate::mem::{KernargArena, Registry};
-use crate::signal::SignalSlot;
+use crate::mem::{KernargArena, PointerKind, Registry, VirtualBooks, VirtualMemoryId};
+use crate::signal::{SignalHandle, SignalSlot};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -57,6 +62,10 @@ pub struct Runtime<B: Backend + ?Sized> {
     reactor: Arc<Reactor<B>>,
     agents: Vec<Agent>,
     memory: Lock<Registry>,
+    /// Taken before `memory`.
+    virtual_memory: Lock<VirtualBooks>,
+    /// Signals that other processes can have, or had, and their memory.
+    shared_signals: Lock<Vec<(SignalHandle, VirtualMemoryId)>>,
     thread: Lock<Option<Box<dyn Join>>>,
     next_queue: AtomicU64,
     /// Arguments of the dispatch helper, from its first use on.
@@ -83,6 +92,8 @@ impl<B: Backend + ?Sized + 'static> Runtime<B> {
             reactor: Arc::new(reactor),
             agents,
             memory: Lock::new(Registry::new()),
+            virtual_memory: Lock::new(VirtualBooks::new()),
+            shared_signals: Lock::new(Vec::new()),
             thread: Lock::new(None),
             next_queue: AtomicU64::new(0),
             kernarg: Lock::new(None),
@@ -152,6 +163,14 @@ impl<B: Backend + ?Sized> Runtime<B> {
         &self.memory
     }
 
+    pub(crate) fn virtual_memory(&self) -> &Lock<VirtualBooks> {
+        &self.virtual_memory
+    }
+
+    pub(crate) fn shared_signals(&self) -> &Lock<Vec<(SignalHandle, VirtualMemoryId)>> {
+        &self.shared_signals
+    }
+
     pub(crate) fn park(&self) -> &dyn Park {
         self.reactor.park()
     }
@@ -179,6 +198,9 @@ impl<B: Backend + ?Sized> Drop for Runtime<B> {
             for (_, callback) in entry.on_free.drain(..) {
                 callback(entry.info.agent_base);
             }
+            if entry.info.kind == PointerKind::Virtual {
+                continue;
+            }
             // SAFETY: a client that uses memory of a runtime that is gone breaks the rule of `allocate`:
             // memory lives as long as the runtime.
             if unsafe { self.reactor.backend.free(entry.allocation.handle) }.is_err() {
@@ -189,6 +211,8 @@ impl<B: Backend + ?Sized> Drop for Runtime<B> {
                 );
             }
         }
+        self.reactor.arena.forget_shared();
+        self.close_virtual_memory();
     }
 }
 

@@ -320,11 +320,22 @@ impl<B: Backend + ?Sized> Runtime<B> {
     /// # Errors
     /// [`SignalError::BadHandle`]; [`SignalError::Doorbell`] for a queue's, which goes with the queue.
     pub fn destroy_signal(&self, handle: SignalHandle) -> Result<(), SignalError> {
-        let slot = self.reactor().slot(handle)?;
+        let slot = match self.reactor().slot(handle) {
+            Ok(slot) => slot,
+            Err(_) if self.reactor().arena.leave_shared(handle) => {
+                self.forget_shared_signal(handle);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
         if !slot.is_user() {
             return Err(SignalError::Doorbell { handle });
         }
+        let shared = slot.flags().contains(SignalFlags::IPC);
         if self.reactor().destroy_slot(slot) {
+            if shared {
+                self.forget_shared_signal(handle);
+            }
             Ok(())
         } else {
             Err(SignalError::BadHandle { handle })

@@ -11,7 +11,7 @@
 
 use super::slot::{NO_SLOT, SignalFlags, SignalHandle, SignalSlot};
 use crate::backend::{Lock, Park};
-use crate::config::{SIGNAL_CHUNKS, SIGNAL_QUARANTINE};
+use crate::config::{SHARED_SIGNALS, SIGNAL_CHUNKS, SIGNAL_QUARANTINE};
 use crate::sync::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use crate::wire::signal::SignalKind;
 use core::ptr::NonNull;
@@ -58,6 +58,8 @@ struct Free {
 #[derive(Debug)]
 pub struct SignalArena {
     chunks: [Chunk; SIGNAL_CHUNKS],
+    /// Signals in memory that processes share, each with memory of its own; bit 0 is set in what is another process's.
+    shared: [AtomicPtr<SignalSlot>; SHARED_SIGNALS],
     count: AtomicUsize,
     free: Lock<Free>,
 }
@@ -72,6 +74,7 @@ impl SignalArena {
                     slots: AtomicU32::new(0),
                 }
             }; SIGNAL_CHUNKS],
+            shared: [const { AtomicPtr::new(core::ptr::null_mut()) }; SHARED_SIGNALS],
             count: AtomicUsize::new(0),
             free: Lock::new(Free {
                 fresh: 0,
@@ -159,6 +162,12 @@ impl SignalArena {
             }
             .ok_or(ArenaError::Full { slots: free.total })?
         };
+        Self::begin(slot, initial, flags);
+        Ok(slot)
+    }
+
+    /// Makes a slot a signal.
+    fn begin(slot: &SignalSlot, initial: i64, flags: SignalFlags) {
         slot.waiters.store(0, Ordering::Relaxed);
         slot.flags.store(flags.bits(), Ordering::Relaxed);
         slot.doorbell.store(0, Ordering::Relaxed);
@@ -173,14 +182,106 @@ impl SignalArena {
         slot.signal
             .kind
             .store(SignalKind::User as i64, Ordering::Release);
-        Ok(slot)
+    }
+
+    /// Makes a slot in memory that other processes can have a signal.
+    ///
+    /// # Safety
+    /// The slot is zeroed memory that stays mapped as long as the arena or a slot of it is used, or until
+    /// [`SignalArena::forget_shared`].
+    ///
+    /// # Errors
+    /// [`ArenaError::Full`].
+    pub unsafe fn add_shared(
+        &self,
+        slot: NonNull<SignalSlot>,
+        initial: i64,
+        flags: SignalFlags,
+    ) -> Result<(), ArenaError> {
+        // SAFETY: mapped and zeroed, by the caller's promise; all of its fields that change are atomics.
+        Self::begin(unsafe { slot.as_ref() }, initial, flags);
+        self.enter(slot.as_ptr())
+    }
+
+    /// Takes a signal of another process in. Releasing it ends it for this process alone.
+    ///
+    /// # Safety
+    /// As for [`SignalArena::add_shared`], but for what is in the slot.
+    ///
+    /// # Errors
+    /// [`ArenaError::Full`].
+    pub unsafe fn attach_shared(&self, slot: NonNull<SignalSlot>) -> Result<(), ArenaError> {
+        self.enter(slot.as_ptr().map_addr(|address| address | 1))
+    }
+
+    fn enter(&self, tagged: *mut SignalSlot) -> Result<(), ArenaError> {
+        let free = self.shared.iter().find(|place| {
+            place
+                .compare_exchange(
+                    core::ptr::null_mut(),
+                    tagged,
+                    Ordering::AcqRel,
+                    Ordering::Relaxed,
+                )
+                .is_ok()
+        });
+        free.map(drop).ok_or(ArenaError::Full {
+            slots: SHARED_SIGNALS as u32,
+        })
+    }
+
+    /// Finds no shared signal any more: before their memory goes, and when nobody uses one.
+    pub fn forget_shared(&self) {
+        for place in &self.shared {
+            place.store(core::ptr::null_mut(), Ordering::Release);
+        }
+    }
+
+    /// The place of a shared signal, and what is in it.
+    fn shared_at(&self, address: u64) -> Option<(&AtomicPtr<SignalSlot>, *mut SignalSlot)> {
+        let places = self.shared.iter();
+        let mut found = places.map(|place| (place, place.load(Ordering::Acquire)));
+        found.find(|(_, tagged)| address != 0 && tagged.addr() as u64 & !1 == address)
+    }
+
+    /// Leaves a signal of another process, which may have ended it. False if the handle is not of one.
+    pub fn leave_shared(&self, handle: SignalHandle) -> bool {
+        let Some((place, tagged)) = self.shared_at(handle.0) else {
+            return false;
+        };
+        let none = core::ptr::null_mut();
+        tagged.addr() & 1 != 0
+            && place
+                .compare_exchange(tagged, none, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    /// Ends a shared signal, for all if it is this process's own.
+    fn release_shared(&self, slot: &SignalSlot) -> bool {
+        let address = core::ptr::from_ref(slot).addr() as u64;
+        let Some((place, tagged)) = self.shared_at(address) else {
+            return false;
+        };
+        let gone = place.compare_exchange(
+            tagged,
+            core::ptr::null_mut(),
+            Ordering::AcqRel,
+            Ordering::Relaxed,
+        );
+        if gone.is_ok() && tagged.addr() & 1 == 0 {
+            slot.generation.fetch_add(1, Ordering::Release);
+            slot.signal
+                .kind
+                .store(SignalKind::Invalid as i64, Ordering::Release);
+        }
+        gone.is_ok()
     }
 
     /// Ends a signal. Gives false, and does nothing, if the slot is none (freed twice).
     /// A waiter that looks at it from now on sees that it is gone.
     pub fn release(&self, slot: &SignalSlot, park: &dyn Park) -> bool {
         let Some(index) = self.index_of(slot) else {
-            return false;
+            return self.release_shared(slot);
         };
         let mut free = self.free.lock(park);
         if slot
@@ -264,7 +365,10 @@ impl SignalArena {
                 return Some(unsafe { base.byte_add(offset as usize).as_ref() });
             }
         }
-        None
+        let (_, tagged) = self.shared_at(address)?;
+        let slot = NonNull::new(tagged.map_addr(|address| address & !1))?;
+        // SAFETY: a slot that stays mapped, as the callers of `add_shared` and `attach_shared` promised.
+        Some(unsafe { slot.as_ref() })
     }
 
     fn slot(&self, mut index: u32) -> Option<&SignalSlot> {

@@ -718,7 +718,8 @@ impl Clock for Fake {
 impl Dma for Fake {}
 impl Ipc for Fake {}
 impl Svm for Fake {}
-impl VirtualMemory for Fake {}
+// SAFETY: it has none.
+unsafe impl VirtualMemory for Fake {}
 impl Debug for Fake {}
 impl Profiling for Fake {}
 

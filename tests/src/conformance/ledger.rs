@@ -60,10 +60,16 @@ impl Hook for Ledger {
         };
         let mut books = self.books();
         match call {
-            Call::Allocate(_) | Call::RegisterHost { .. } | Call::ImportDmabuf(..) => {
-                books.give("memory", number, call)
-            }
+            Call::Allocate(_)
+            | Call::RegisterHost { .. }
+            | Call::ImportDmabuf(..)
+            | Call::CreateMemory(_)
+            | Call::ImportMemory(_) => books.give("memory", number, call),
             Call::Free(handle) => books.take("memory", handle.0),
+            Call::MapMemory { .. } => books.give("mapping", number, call),
+            Call::UnmapMemory(mapping) => books.take("mapping", mapping.0),
+            Call::Reserve { .. } => books.give("address range", number, call),
+            Call::Unreserve { address, .. } => books.take("address range", *address),
             Call::CreateQueue(_) => books.give("queue", number, call),
             Call::DestroyQueue(queue) => books.take("queue", queue.0),
             Call::CreateEvent(_) => books.give("event", number, call),

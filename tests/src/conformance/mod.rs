@@ -26,6 +26,7 @@ mod queues;
 mod run;
 mod signals;
 mod topology;
+mod virtual_memory;
 mod work;
 mod world;
 
@@ -73,6 +74,11 @@ macro_rules! conformance_tests {
                 callbacks_come_before_an_allocation_goes
                 many_threads_allocate_and_free
                 a_live_ring_cannot_be_freed_by_its_address
+            }
+            virtual_memory {
+                kernels_reach_memory_where_it_is_mapped
+                what_cannot_be_mapped_is_refused
+                memory_is_had_again_by_its_descriptor
             }
             queues {
                 sizes_must_be_powers_of_two_in_range

@@ -6,7 +6,7 @@ use rukh_backend_sim::exec::{
     Apertures, Barriers, Clock, CodeCache, Context, Exit, Place, Shared, Wave, WaveConfig, WaveIds,
     Worker, run,
 };
-use rukh_backend_sim::isa::{self, Arch, Op, encode, generate};
+use rukh_backend_sim::isa::{self, Arch, Op, encode, generate, generate_dual};
 use rukh_backend_sim::mem::{AddressMap, Rights};
 
 /// Bytes of a page, and most that code has.
@@ -19,6 +19,10 @@ const GUARD: u8 = 0xa5;
 /// Turns of a wave, and the instructions of each.
 const TURNS: u64 = 8;
 const BUDGET: u64 = 500;
+/// All denormals, DX10_CLAMP, IEEE.
+const MODE: u32 = 0x3f0;
+/// Programs of an input that has short ones.
+const PROGRAMS: usize = 40;
 
 #[derive(Clone)]
 #[repr(align(4096))]
@@ -37,7 +41,8 @@ impl Clock for Standing {
 }
 
 /// Executes code. The first byte chooses the processor, the second the lanes (bit 0), whether a trap handler is set
-/// (bit 1) and whether the rest is code or the seed of valid instructions with random operands (bit 2).
+/// (bit 1), whether the rest is code or the seed of valid instructions with random operands (bit 2), and whether those are
+/// programs of a few each (bit 3): behind the first fault of one long program nothing runs.
 pub fn check(data: &[u8]) {
     let [choice, knobs, rest @ ..] = data else {
         return;
@@ -49,13 +54,33 @@ pub fn check(data: &[u8]) {
         32
     };
     let handler = knobs & 2 != 0;
-    if knobs & 4 == 0 {
-        check_code(arch, lanes, handler, rest);
-    } else {
-        let seed = rest
-            .iter()
-            .fold(0u64, |seed, byte| seed.rotate_left(8) ^ u64::from(*byte));
-        check_code(arch, lanes, handler, &instructions(arch, seed));
+    let seed = rest
+        .iter()
+        .fold(0u64, |seed, byte| seed.rotate_left(8) ^ u64::from(*byte));
+    match knobs >> 2 & 3 {
+        0 | 2 => check_code(arch, lanes, handler, rest),
+        1 => check_code(arch, lanes, handler, &instructions(arch, seed)),
+        _ => check_programs(arch, lanes, handler, seed),
+    }
+}
+
+fn any(rng: &mut isa::Rng) -> Op {
+    Op::ALL[rng.next_u32() as usize % Op::ALL.len()]
+}
+
+/// Adds a valid instruction with random operands; gives whether there is one.
+fn instruction(arch: Arch, op: Op, rng: &mut isa::Rng, code: &mut Vec<u8>) -> bool {
+    let dual = rng.next_u32().is_multiple_of(8);
+    let inst = match dual.then(|| generate_dual(arch, rng)).flatten() {
+        Some(both) => Some(both),
+        None => generate(arch, op, rng),
+    };
+    match inst.map(|inst| encode(arch, &inst)) {
+        Some(Ok(encoded)) => {
+            code.extend_from_slice(&encoded.bytes()[..encoded.len()]);
+            true
+        }
+        _ => false,
     }
 }
 
@@ -64,17 +89,50 @@ pub fn instructions(arch: Arch, seed: u64) -> Vec<u8> {
     let mut rng = isa::Rng::new(seed);
     let mut code = Vec::new();
     while code.len() < PAGE - 64 {
-        let op = Op::ALL[rng.next_u32() as usize % Op::ALL.len()];
-        let encoded = generate(arch, op, &mut rng).map(|inst| encode(arch, &inst));
-        if let Some(Ok(encoded)) = encoded {
-            code.extend_from_slice(&encoded.bytes()[..encoded.len()]);
-        }
+        let op = any(&mut rng);
+        instruction(arch, op, &mut rng, &mut code);
     }
     code
 }
 
+/// Executes programs of a few valid instructions, by waves that have all registers.
+fn check_programs(arch: Arch, lanes: u32, handler: bool, seed: u64) {
+    let end: u32 = if arch < Arch::Gfx1100 {
+        0xbf81_0000
+    } else {
+        0xbfb0_0000
+    };
+    let mut rng = isa::Rng::new(seed);
+    for _ in 0..PROGRAMS {
+        let mut code = Vec::new();
+        // Several of the same, which may be executed at once, or any.
+        let mut op = any(&mut rng);
+        let same = rng.next_u32().is_multiple_of(2);
+        let mut left = 1 + rng.next_u32() % 4;
+        while left != 0 {
+            let added = instruction(arch, op, &mut rng, &mut code);
+            left -= u32::from(added);
+            if !added || !same {
+                op = any(&mut rng);
+            }
+        }
+        code.extend_from_slice(&end.to_le_bytes());
+        // Half of them trap floating-point exceptions.
+        let traps = match rng.next_u32() % 256 {
+            traps @ 128.. => traps - 128,
+            _ => 0,
+        };
+        check_in_memory(arch, lanes, handler, (256, MODE | traps << 12), &code);
+    }
+}
+
 /// Executes at most a page of code by a wave whose first registers are addresses, descriptors and numbers of lanes.
 pub fn check_code(arch: Arch, lanes: u32, handler: bool, code: &[u8]) {
+    check_in_memory(arch, lanes, handler, (64, MODE), code);
+}
+
+/// With so many registers and that mode.
+fn check_in_memory(arch: Arch, lanes: u32, handler: bool, state: (u16, u32), code: &[u8]) {
     let code = &code[..code.len().min(PAGE)];
     let mut pages = vec![Page([GUARD; PAGE]); 6];
     pages[1].0 = [0; PAGE];
@@ -92,21 +150,27 @@ pub fn check_code(arch: Arch, lanes: u32, handler: bool, code: &[u8]) {
         map.set_rights(region.expect("a free range"), 0, rights)
             .expect("a region");
     }
-    execute(&map, arch, lanes, handler);
+    execute(&map, arch, lanes, handler, state);
     drop(map);
     let guards = [0, 2, 3, 5].map(|page: usize| pages[page].0.iter().all(|byte| *byte == GUARD));
     assert_eq!(guards, [true; 4], "memory beside that of the kernel");
     assert_eq!(pages[1].0[..code.len()], *code, "code was written");
 }
 
-fn execute(map: &std::sync::Arc<AddressMap>, arch: Arch, lanes: u32, handler: bool) {
+fn execute(
+    map: &std::sync::Arc<AddressMap>,
+    arch: Arch,
+    lanes: u32,
+    handler: bool,
+    (vgprs, mode): (u16, u32),
+) {
     let view = map.view(0);
     let mut wave = Wave::new(WaveConfig {
         arch,
         lanes,
-        vgprs: 64,
-        acc_vgprs: if arch < Arch::Gfx1030 { 32 } else { 0 },
-        mode: 0x3f0,
+        vgprs,
+        acc_vgprs: if arch < Arch::Gfx1030 { vgprs / 2 } else { 0 },
+        mode,
         ids: WaveIds::default(),
     });
     wave.set_pc(CODE);
@@ -121,7 +185,7 @@ fn execute(map: &std::sync::Arc<AddressMap>, arch: Arch, lanes: u32, handler: bo
         };
         wave.set_sgpr(number, word);
     }
-    for register in 0..64 {
+    for register in 0..vgprs {
         let row = wave.vgpr_mut(register).expect("a register of the wave");
         for (lane, word) in row.iter_mut().enumerate() {
             *word = match register % 4 {

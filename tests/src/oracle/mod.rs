@@ -11,6 +11,7 @@ pub mod code_object;
 pub mod dwarf;
 pub mod elf;
 pub mod input;
+pub mod ipc;
 pub mod isa;
 pub mod kernel_descriptor;
 pub mod kernels;
@@ -31,10 +32,11 @@ pub mod topology;
 pub type Check = fn(&[u8]);
 
 /// The fuzz targets by name, each with its oracle: what `fuzz/fuzz_targets` has a file of and `fuzz/seeds` inputs for.
-pub const TARGETS: [(&str, Check); 15] = [
+pub const TARGETS: [(&str, Check); 16] = [
     ("aql_packet", aql::check),
     ("c_api", c_api::check),
     ("code_object", code_object::check),
+    ("ipc", ipc::check),
     ("dwarf", dwarf::check),
     ("isa", isa::check),
     ("kernel_descriptor", kernel_descriptor::check),

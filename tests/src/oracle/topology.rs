@@ -5,18 +5,11 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 
 use rukh_backend_linux_kfd::KfdBackend;
-use rukh_backend_linux_kfd::topology::{TreePort, oracle};
+use rukh_backend_linux_kfd::topology::TreePort;
+use rukh_backend_linux_kfd::topology::oracle::{self, TREES};
 use rukh_backend_sim::kfd::KfdFace;
 use rukh_core::backend::{AgentKind, Topology};
 use rukh_core::kfd::{KfdFile, KfdPort, Mapping, PortError};
-
-/// Trees to start from, one machine each.
-const TREES: [&str; 4] = [
-    include_str!("../../../backend-linux-kfd/tests/trees/gfx90a.txt"),
-    include_str!("../../../backend-linux-kfd/tests/trees/gfx1100.txt"),
-    include_str!("../../../backend-linux-kfd/tests/trees/apu.txt"),
-    include_str!("../../../backend-linux-kfd/tests/trees/cpu.txt"),
-];
 
 /// A tree out of `data`, and the interface's minor version: the first byte chooses a machine to start from or none, the
 /// second the version. On a machine follow edits, each a place (3 bytes), a number of bytes that go (1), a number of

@@ -19,6 +19,10 @@ pub struct LeftOut {
     pub line: &'static str,
     /// Why a port is not asked.
     pub reason: &'static str,
+    #[allow(
+        dead_code,
+        reason = "the test that replays the records in process reads it"
+    )]
     pub answered: Answered,
 }
 

@@ -117,15 +117,20 @@ pub(crate) fn check_in(arch: Arch, inst: &Inst, page: &mut Page) -> Result<(), &
 
 fn try_lower(cx: &mut Cx<'_>, inst: &Inst) -> Lowered {
     let micro = lower_plain(cx, inst)?;
-    let computed =
-        |operand: &Operand| matches!(operand, Operand::Vccz | Operand::Execz | Operand::LdsDirect);
-    if !inst.operands.iter().any(computed) {
+    if !is_computed(inst) {
         return Ok(micro);
     }
     let mut outer = micro;
     outer.ext = cx.add(Ext::Computed(alloc::boxed::Box::new(micro)));
     outer.run = computed_sources;
     Ok(outer)
+}
+
+/// Whether an instruction has an operand that is a value of the moment.
+pub(crate) fn is_computed(inst: &Inst) -> bool {
+    let computed =
+        |operand: &Operand| matches!(operand, Operand::Vccz | Operand::Execz | Operand::LdsDirect);
+    inst.operands.iter().any(computed)
 }
 
 /// Works out the scalars that are values of the moment, then executes the instruction that reads them.

@@ -78,6 +78,11 @@ fn vector_of(op: Op) -> Option<Op> {
     })
 }
 
+/// Whether an operation is one of these.
+pub(crate) fn is_scalar(op: Op) -> bool {
+    vector_of(op).is_some()
+}
+
 /// Lowers scalar floating point; `None` for all other instructions.
 pub(crate) fn lower(cx: &mut Cx<'_>, inst: &Inst) -> Option<Lowered> {
     let vector = vector_of(inst.op)?;

@@ -157,3 +157,15 @@ pub(crate) fn lookup(op: Op) -> Option<OpFn> {
         })
         .or_else(|| sopk::lookup(op))
 }
+
+/// Whether an instruction of SOP1, SOP2, SOPC or SOPK reads and writes nothing but scalars and the program counter.
+pub(crate) fn is_of_scalars(op: Op) -> bool {
+    let plain = [
+        sop2::lookup,
+        sop1::lookup,
+        sop1::lookup_moves,
+        sopc::lookup,
+        sopk::lookup_of_scalars,
+    ];
+    plain.iter().any(|lookup| lookup(op).is_some())
+}

@@ -314,8 +314,8 @@ pub(crate) fn gpr_index_on(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow 
     Flow::Indexed
 }
 
-/// SOP1 semantics that touch more than their operands.
-pub(crate) fn lookup_control(op: Op) -> Option<OpFn> {
+/// SOP1 semantics that read and write nothing but scalars and the program counter.
+pub(crate) fn lookup_moves(op: Op) -> Option<OpFn> {
     let run: OpFn = match op {
         Op::s_cmov_b32 => cmov_b32,
         Op::s_cmov_b64 => cmov_b64,
@@ -326,19 +326,27 @@ pub(crate) fn lookup_control(op: Op) -> Option<OpFn> {
         Op::s_getpc_b64 => getpc,
         Op::s_setpc_b64 => setpc,
         Op::s_swappc_b64 => swappc,
-        Op::s_sleep_var => sleep_var,
-        Op::s_sendmsg_rtn_b32 => sendmsg_rtn::<false>,
-        Op::s_sendmsg_rtn_b64 => sendmsg_rtn::<true>,
-        Op::s_set_gpr_idx_idx => gpr_index,
-        Op::s_rfe_b64 | Op::s_rfe_restore_b64 => trap::rfe,
         Op::s_movrelsd_2_b32 => movrelsd_2,
-        Op::s_cbranch_join => fork::join,
-        Op::s_alloc_vgpr => alloc_vgpr,
         Op::s_movrels_b32 => movrels::<false>,
         Op::s_movrels_b64 => movrels::<true>,
         Op::s_movreld_b32 => movreld::<false>,
         Op::s_movreld_b64 => movreld::<true>,
         _ => return lookup_exec(op),
+    };
+    Some(run)
+}
+
+/// SOP1 semantics that touch more than their operands.
+pub(crate) fn lookup_control(op: Op) -> Option<OpFn> {
+    let run: OpFn = match op {
+        Op::s_sleep_var => sleep_var,
+        Op::s_sendmsg_rtn_b32 => sendmsg_rtn::<false>,
+        Op::s_sendmsg_rtn_b64 => sendmsg_rtn::<true>,
+        Op::s_set_gpr_idx_idx => gpr_index,
+        Op::s_rfe_b64 | Op::s_rfe_restore_b64 => trap::rfe,
+        Op::s_cbranch_join => fork::join,
+        Op::s_alloc_vgpr => alloc_vgpr,
+        _ => return lookup_moves(op),
     };
     Some(run)
 }

@@ -52,14 +52,22 @@ fn nothing(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
 /// SOPK semantics.
 pub(crate) fn lookup(op: Op) -> Option<OpFn> {
     let run: OpFn = match op {
-        Op::s_cmovk_i32 => cmovk,
-        Op::s_call_b64 => call,
         Op::s_cbranch_i_fork => fork::by_distance,
         Op::s_subvector_loop_begin => fork::loop_begin,
         Op::s_subvector_loop_end => fork::loop_end,
         Op::s_getreg_b32 => hwreg::getreg,
         Op::s_setreg_b32 => hwreg::setreg,
         Op::s_setreg_imm32_b32 => hwreg::setreg_imm,
+        _ => return lookup_of_scalars(op),
+    };
+    Some(run)
+}
+
+/// SOPK semantics that read and write nothing but scalars and the program counter.
+pub(crate) fn lookup_of_scalars(op: Op) -> Option<OpFn> {
+    let run: OpFn = match op {
+        Op::s_cmovk_i32 => cmovk,
+        Op::s_call_b64 => call,
         // Every memory instruction completes before the next begins.
         Op::s_waitcnt_vscnt
         | Op::s_waitcnt_vmcnt

@@ -9,7 +9,7 @@ use crate::exec::microop::{Flow, MicroOp, OpFn};
 use crate::exec::run::Exit;
 use crate::exec::scalars::{EXEC, M0, SCC};
 use crate::exec::trap;
-use crate::isa::{DecodeError, Op};
+use crate::isa::{Arch, DecodeError, Op};
 
 fn nothing(_: &mut Machine<'_>, _: &MicroOp, _: &Page) -> Flow {
     Flow::Next
@@ -61,10 +61,14 @@ fn sleep(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
     })
 }
 
-fn sendmsg(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
-    // The wave is about to end and gives its registers back early: nothing to do here.
+/// Whether a message says that the wave is about to end and gives its registers back early: nothing to do here.
+pub(crate) fn gives_back(arch: Arch, op: &MicroOp) -> bool {
     const DEALLOC_VGPRS: u64 = 3;
-    if op.k[0] & 0xff == DEALLOC_VGPRS && m.arch().is_gfx11_plus() {
+    op.k[0] & 0xff == DEALLOC_VGPRS && arch.is_gfx11_plus()
+}
+
+fn sendmsg(m: &mut Machine<'_>, op: &MicroOp, _: &Page) -> Flow {
+    if gives_back(m.arch(), op) {
         return Flow::Next;
     }
     // On gfx9 and gfx10 the doorbell's number comes back in EXEC.
@@ -167,6 +171,15 @@ pub(crate) fn does_nothing(op: Op) -> bool {
             | Op::s_wait_idle
             | Op::s_wait_event
     )
+}
+
+/// Whether an instruction is the same for waves whose scalars are the same.
+pub(crate) fn is_same_for_all(op: Op) -> bool {
+    let control = matches!(
+        op,
+        Op::s_endpgm | Op::s_barrier | Op::s_sleep | Op::s_round_mode | Op::s_denorm_mode
+    );
+    control || does_nothing(op) || branch(op).is_some()
 }
 
 /// SOPP semantics but for branches.

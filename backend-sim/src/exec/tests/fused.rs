@@ -4,7 +4,7 @@ use super::*;
 use crate::isa::{Op, decode};
 
 /// Instructions of gfx90a, as its manual encodes them.
-mod code {
+pub(super) mod code {
     pub fn vop2(op: u32, dst: u32, src0: u32, src1: u32) -> [u32; 1] {
         [op << 25 | dst << 17 | src1 << 9 | src0]
     }
@@ -21,17 +21,17 @@ mod code {
     }
 }
 
-const VGPR: u32 = 256;
+pub(super) const VGPR: u32 = 256;
 const WAITCNT: u32 = 0xbf8c_0000;
 const NOP: u32 = 0xbf80_0000;
-const END: u32 = 0xbf81_0000;
+pub(super) const END: u32 = 0xbf81_0000;
 
 /// Registers that instructions work on; those below are addresses in group memory.
-const FIRST: u64 = 4;
-const COUNT: u64 = 12;
+pub(super) const FIRST: u64 = 4;
+pub(super) const COUNT: u64 = 12;
 
 /// An instruction, or two that belong together, of the kinds that are fused and of some that come between.
-fn draw(random: &mut Random, kind: u64) -> Vec<u32> {
+pub(super) fn draw(random: &mut Random, kind: u64) -> Vec<u32> {
     let mut any = || (FIRST + random.next() % COUNT) as u32;
     let (dst, a, b, c) = (any(), any(), any(), any());
     let mut below = |n: u64| (random.next() >> 7) % n;
@@ -95,7 +95,7 @@ fn any_of(n: u64) -> u32 {
 }
 
 /// Values of single precision that matter: ordinary ones, most often, and all that is special.
-fn value(random: &mut Random, special: bool) -> u32 {
+pub(super) fn value(random: &mut Random, special: bool) -> u32 {
     let bits = (random.next() >> 16) as u32;
     match bits % 32 {
         0 if special => 0x7f80_0000,

@@ -4,6 +4,7 @@
 
 mod control;
 mod fused;
+mod gang;
 mod lanes;
 mod matrix;
 mod memory;
@@ -113,6 +114,18 @@ impl Bed {
     }
 
     fn run(&mut self, wave: &mut Wave, budget: u64) -> Exit {
+        self.run_by(wave, |wave, cx| run(wave, cx, budget))
+    }
+
+    fn run_gang(&mut self, wave: &mut Wave, budget: u64) -> Option<Exit> {
+        self.run_by(wave, |wave, cx| run_gang(wave, cx, budget))
+    }
+
+    fn run_by<T>(
+        &mut self,
+        wave: &mut Wave,
+        how: impl FnOnce(&mut Wave, &mut Context<'_>) -> T,
+    ) -> T {
         let clock = Ticks(core::cell::Cell::new(0));
         let mut cx = Context {
             view: &self.view,
@@ -126,7 +139,7 @@ impl Bed {
             barriers: &mut self.barriers,
             trace: None,
         };
-        run(wave, &mut cx, budget)
+        how(wave, &mut cx)
     }
 }
 

@@ -7,44 +7,64 @@
 use super::levels::{Host, Kernel};
 use super::{Level, VArgs, vop1, vop2, vop3, vopc};
 use crate::exec::code::Page;
+use crate::exec::gang::{MASK, MOST, NOTHING, Together, each};
 use crate::exec::leveled::{Leveled, function_of};
 use crate::exec::machine::Machine;
 use crate::exec::microop::{ABSENT, CONST, Flow, MicroOp, OpFn, VGPR};
 use crate::exec::vector::{MASK_IN, MASK_OUT, OVERLAP, WIDE_DST, WIDE_SRC0, blank, general};
 use crate::isa::Op;
 
-/// An instruction of `N` sources and just these flags.
-struct Direct<K, const N: usize, const FLAGS: u8>(core::marker::PhantomData<K>);
+/// An instruction of `N` sources and just these flags; with `GANG` for all waves that go together.
+struct Direct<K, const N: usize, const FLAGS: u8, const GANG: bool>(core::marker::PhantomData<K>);
 
-impl<K: Kernel, const N: usize, const FLAGS: u8> Leveled for Direct<K, N, FLAGS> {
+impl<K: Kernel, const N: usize, const FLAGS: u8, const GANG: bool> Leveled
+    for Direct<K, N, FLAGS, GANG>
+{
     #[inline(always)]
     fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
         if m.wave.lanes == 64 {
-            whole::<H, K, N, FLAGS, 64>(m, op, page)
+            whole::<H, K, N, FLAGS, GANG, 64>(m, op, page)
         } else {
-            whole::<H, K, N, FLAGS, 32>(m, op, page)
+            whole::<H, K, N, FLAGS, GANG, 32>(m, op, page)
         }
     }
 }
 
 #[inline(always)]
-fn whole<H: Host, K: Kernel, const N: usize, const FLAGS: u8, const LANES: usize>(
+fn whole<
+    H: Host,
+    K: Kernel,
+    const N: usize,
+    const FLAGS: u8,
+    const GANG: bool,
+    const LANES: usize,
+>(
     m: &mut Machine<'_>,
     op: &MicroOp,
     page: &Page,
 ) -> Flow {
     let exec = m.wave.exec();
     if exec != m.wave.lane_mask() {
-        return general::<N>(m, op, page);
+        return match (GANG, FLAGS & MASK_OUT != 0) {
+            (false, _) => general::<N>(m, op, page),
+            (true, false) => each::<NOTHING>(m, op, page),
+            (true, true) => each::<MASK>(m, op, page),
+        };
     }
     let rows = m.wave.rows.ptr(0);
     let row = |register: u16| rows.wrapping_add(usize::from(register - VGPR) * LANES);
+    // How far it is from a wave's registers to the next one's.
+    let stride = if GANG { m.wave.rows.dwords() } else { 0 };
+    let mut steps = [0; N];
     let mut args = VArgs {
         lanes: LANES as u32,
         ..blank(m, exec)
     };
     for i in 0..N {
         let register = op.src[i];
+        if (VGPR..CONST).contains(&register) {
+            steps[i] = stride;
+        }
         args.src[i] = if (VGPR..VGPR + 256).contains(&register) {
             row(register)
         } else if register < VGPR && FLAGS & WIDE_SRC0 << i == 0 {
@@ -71,11 +91,26 @@ fn whole<H: Host, K: Kernel, const N: usize, const FLAGS: u8, const LANES: usize
             m.wave.rows.ptr(op.dst - VGPR)
         };
     }
-    // SAFETY: sources and destination are rows of the width that the operation's operands have: registers checked by
-    // the run loop, constants of the page or temporaries of four rows. The host is that of the function's level.
-    let mask = unsafe { K::run::<H>(&args) };
+    if !GANG {
+        // SAFETY: sources and destination are rows of the width that the operation's operands have: registers checked
+        // by the run loop, constants of the page or temporaries of four rows. The host is that of the function's level.
+        let mask = unsafe { K::run::<H>(&args) };
+        if FLAGS & MASK_OUT != 0 {
+            m.wave.set_mask(usize::from(op.dst2), mask & exec);
+        }
+        return Flow::Next;
+    }
+    let mut masks = [0; MOST];
+    for mask in &mut masks[..m.waves()] {
+        // SAFETY: as above, for the registers of one wave after the other.
+        *mask = unsafe { K::run::<H>(&args) } & exec;
+        for (source, step) in args.src.iter_mut().zip(steps) {
+            *source = source.wrapping_add(step);
+        }
+        args.dst = args.dst.wrapping_add(stride);
+    }
     if FLAGS & MASK_OUT != 0 {
-        m.wave.set_mask(usize::from(op.dst2), mask & exec);
+        return m.put_masks(op.dst2, &masks);
     }
     Flow::Next
 }
@@ -101,10 +136,10 @@ impl Leveled for Spread {
 }
 
 macro_rules! hot {
-    ($op:ident, $flags:ident, $level:ident; $($module:ident $kernel:ident $sources:literal $want:expr => $($name:ident)|+;)*) => {
+    ($gang:ident $op:ident, $flags:ident, $level:ident; $($module:ident $kernel:ident $sources:literal $want:expr => $($name:ident)|+;)*) => {
         match $op {
             $($(Op::$name)|+ if $flags == $want => {
-                function_of::<Direct<$module::kernels::$kernel, $sources, { $want }>>($level)
+                function_of::<Direct<$module::kernels::$kernel, $sources, { $want }, $gang>>($level)
             })*
             _ => return None,
         }
@@ -113,14 +148,27 @@ macro_rules! hot {
 
 /// The function of an instruction with these sources and flags, if it is listed.
 pub(crate) fn function(op: Op, micro: &MicroOp, level: Level) -> Option<OpFn> {
+    listed::<false>(op, micro, level)
+}
+
+/// [`function`] for waves that go together.
+pub(crate) fn together(op: Op, micro: &MicroOp, level: Level) -> Option<OpFn> {
+    listed::<true>(op, micro, level)
+}
+
+fn listed<const GANG: bool>(op: Op, micro: &MicroOp, level: Level) -> Option<OpFn> {
     const WIDE_1: u8 = WIDE_DST | WIDE_SRC0 << 1;
     const WIDE_2: u8 = WIDE_DST | WIDE_SRC0 << 2;
     // Those listed read a lane's sources, whatever rows they are in, before they write the lane's result.
     let flags = micro.flags & !OVERLAP;
     if op == Op::v_mov_b32 && flags == 0 && micro.src[0] < VGPR {
-        return Some(function_of::<Spread>(level));
+        return Some(if GANG {
+            function_of::<Together<Spread, NOTHING>>(level)
+        } else {
+            function_of::<Spread>(level)
+        });
     }
-    Some(hot! { op, flags, level;
+    Some(hot! { GANG op, flags, level;
         vop1 v_mov_b32 1 0 => v_mov_b32;
         vop2 v_add_f32 2 0 => v_add_f32;
         vop2 v_sub_f32 2 0 => v_sub_f32;
@@ -152,7 +200,7 @@ pub(crate) fn function(op: Op, micro: &MicroOp, level: Level) -> Option<OpFn> {
         vopc v_cmp_gt_f32 2 MASK_OUT => v_cmp_gt_f32;
         vopc v_cmp_lt_f32 2 MASK_OUT => v_cmp_lt_f32;
         vopc v_cmp_ngt_f32 2 MASK_OUT => v_cmp_ngt_f32;
-        vopc v_cmp_gt_u32 2 MASK_OUT => v_cmp_gt_u32;
+        vopc v_cmp_gt_u32 2 MASK_OUT => v_cmp_gt_u32 | v_cmpx_gt_u32;
         vopc v_cmp_eq_i32 2 MASK_OUT => v_cmp_eq_u32 | v_cmp_eq_i32;
     })
 }

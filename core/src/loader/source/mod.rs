@@ -42,7 +42,7 @@ use unit::{Tables, Unit};
 use work::Work;
 
 /// Steps of reading a file: about a byte of a line program, an attribute, or an entry of a list each.
-pub const MAX_STEPS: u64 = 1 << 27;
+pub const MAX_STEPS: u64 = 1 << 26;
 /// Units of a file.
 pub const MAX_UNITS: usize = 1 << 12;
 /// Bytes of a unit's table of abbreviations that are read.

@@ -105,7 +105,15 @@ api! {
     fn hsa_amd_ipc_memory_attach(handle: *const c_void, size: usize, count: u32, agents: *const u64, at: *mut *mut c_void) -> Status;
     fn hsa_amd_ipc_signal_create(signal: u64, handle: *mut c_void) -> Status;
     fn hsa_amd_ipc_signal_attach(handle: *const c_void, signal: *mut u64) -> Status;
+    fn hsa_amd_ipc_memory_detach(at: *mut c_void) -> Status;
     fn hsa_amd_vmem_address_reserve(at: *mut *mut c_void, size: usize, address: u64, flags: u64) -> Status;
+    fn hsa_amd_vmem_address_free(at: *mut c_void, size: usize) -> Status;
+    fn hsa_amd_vmem_map(at: *mut c_void, size: usize, offset: usize, memory: u64, flags: u64) -> Status;
+    fn hsa_amd_vmem_unmap(at: *mut c_void, size: usize) -> Status;
+    fn hsa_amd_vmem_set_access(at: *mut c_void, size: usize, access: *const c_void, count: usize) -> Status;
+    fn hsa_amd_vmem_retain_alloc_handle(memory: *mut u64, at: *mut c_void) -> Status;
+    fn hsa_amd_vmem_handle_release(memory: u64) -> Status;
+    fn hsa_amd_vmem_import_shareable_handle(descriptor: i32, memory: *mut u64) -> Status;
 }
 
 /// Calls what answers a status, which has to be one; gives it.

@@ -120,15 +120,25 @@ impl Client {
                 let text = text.as_ref().map_or(null(), |text| text.as_ptr());
                 let _ = call!(hsa_isa_from_name(text, &mut 0));
             }
-            // What cannot be shared with other processes yet says so, whatever it is given.
+            // What is shared can be attached; what was made up cannot.
             4 => {
                 let mut room = [0u64; 8];
-                let room = room.as_mut_ptr().cast();
-                assert_ne!(
-                    call!(hsa_amd_ipc_memory_create(memory, size, room)),
-                    SUCCESS
-                );
-                assert_ne!(call!(hsa_amd_ipc_signal_create(signal, room)), SUCCESS);
+                let room: *mut core::ffi::c_void = room.as_mut_ptr().cast();
+                if call!(hsa_amd_ipc_memory_create(memory, size, room)) == SUCCESS {
+                    let mut at = null_mut();
+                    let attached = call!(hsa_amd_ipc_memory_attach(room, size, 0, null(), &mut at));
+                    assert_eq!(attached, SUCCESS);
+                    assert_ne!(call!(hsa_amd_ipc_memory_detach(memory)), SUCCESS);
+                    assert_eq!(call!(hsa_amd_ipc_memory_detach(at)), SUCCESS);
+                }
+                if call!(hsa_amd_ipc_signal_create(signal, room)) == SUCCESS {
+                    let mut attached = 0;
+                    assert_eq!(
+                        call!(hsa_amd_ipc_signal_attach(room, &mut attached)),
+                        SUCCESS
+                    );
+                    assert_eq!(call!(hsa_signal_destroy(attached)), SUCCESS);
+                }
                 let (mut at, mut attached) = (null_mut(), 0);
                 let from = handle.as_ptr().cast();
                 assert_ne!(
@@ -148,7 +158,25 @@ impl Client {
                     input.number(),
                     0
                 ));
-                assert_ne!(status, SUCCESS);
+                let number = input.number();
+                // Memory that was made up is mapped nowhere, least of all where nothing was reserved.
+                for at in [at, memory] {
+                    assert_ne!(call!(hsa_amd_vmem_map(at, size, 0, number, 0)), SUCCESS);
+                    assert_ne!(call!(hsa_amd_vmem_unmap(at, size)), SUCCESS);
+                    let access = [3, signal];
+                    let access = access.as_ptr().cast();
+                    assert_ne!(call!(hsa_amd_vmem_set_access(at, size, access, 1)), SUCCESS);
+                    assert_ne!(call!(hsa_amd_vmem_retain_alloc_handle(&mut 0, at)), SUCCESS);
+                }
+                assert_ne!(call!(hsa_amd_vmem_handle_release(number)), SUCCESS);
+                let descriptor = number as i32;
+                let shared = call!(hsa_amd_vmem_import_shareable_handle(descriptor, &mut 0));
+                assert_ne!(shared, SUCCESS);
+                if status == SUCCESS {
+                    assert_ne!(call!(hsa_amd_vmem_address_free(at, size + 1)), SUCCESS);
+                    assert_eq!(call!(hsa_amd_vmem_address_free(at, size)), SUCCESS);
+                }
+                assert_ne!(call!(hsa_amd_vmem_address_free(memory, size)), SUCCESS);
             }
         }
     }
