@@ -121,7 +121,8 @@ fn reset(arch: Arch, code: &mut Vec<u8>) {
 
 /// Runs instructions one after the other, and digests what they left in the registers.
 fn digest(bed: &mut Bed, arch: Arch, lanes: Lanes, number: u32, instructions: &[Inst]) -> u64 {
-    let rounding = 0x300 | number % 16 | (3 - number / 16 % 4) << 4 | (3 - number / 64 % 4) << 6;
+    let rounding =
+        0x300 | (number % 16) | ((3 - number / 16 % 4) << 4) | ((3 - number / 64 % 4) << 6);
     bed.wave = Wave::new(WaveConfig {
         arch,
         lanes: lanes as u32,

@@ -282,7 +282,7 @@ fn each_mode_faults_or_ignores_low_bits_where_it_says_so() {
                         let placed = offset - offset % unit;
                         for register in 4..8 {
                             bed.set(register, |_| {
-                                0x0101_0101 * u32::from(register) | 0x8040_2010
+                                (0x0101_0101 * u32::from(register)) | 0x8040_2010
                             });
                         }
                         let exit = go(&mut bed, 1);

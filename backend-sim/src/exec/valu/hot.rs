@@ -60,10 +60,10 @@ fn whole<
         lanes: LANES as u32,
         ..blank(m, exec)
     };
-    for i in 0..N {
+    for (i, step) in steps.iter_mut().enumerate() {
         let register = op.src[i];
         if (VGPR..CONST).contains(&register) {
-            steps[i] = stride;
+            *step = stride;
         }
         args.src[i] = if (VGPR..VGPR + 256).contains(&register) {
             row(register)
