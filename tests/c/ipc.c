@@ -13,21 +13,7 @@
 static agents_t agents;
 
 static void double_on_gpu(const char *code, float *values) {
-  hsa_executable_t executable = load_code(agents.gpu, code);
-  kernel_t add = find_kernel(executable, agents.gpu, "vector_add.kd");
-  hsa_queue_t *queue = make_queue(agents.gpu);
-  struct {
-    const float *a, *b;
-    float *c;
-    uint32_t count;
-  } arguments = {values, values, values, COUNT};
-  uint32_t grid[3] = {COUNT, 1, 1};
-  uint16_t group[3] = {256, 1, 1};
-  void *kernarg = make_kernarg(&agents, &add, &arguments, sizeof arguments, grid, group);
-  run_kernel(queue, &add, grid, group, kernarg);
-  MUST(hsa_amd_memory_pool_free(kernarg));
-  MUST(hsa_queue_destroy(queue));
-  MUST(hsa_executable_destroy(executable));
+  add_vectors(&agents, code, values, values, values, COUNT);
 }
 
 /* Attaches, has the GPU double what is there, and detaches. */

@@ -153,4 +153,24 @@ static inline void run_kernel(hsa_queue_t *queue, const kernel_t *kernel, const 
   MUST(hsa_signal_destroy(done));
 }
 
+/* c = a + b on the GPU, by the kernel of the golden vector addition. */
+static inline void add_vectors(const agents_t *agents, const char *code, const float *a, const float *b, float *c,
+                               uint32_t count) {
+  hsa_executable_t executable = load_code(agents->gpu, code);
+  kernel_t add = find_kernel(executable, agents->gpu, "vector_add.kd");
+  hsa_queue_t *queue = make_queue(agents->gpu);
+  struct {
+    const float *a, *b;
+    float *c;
+    uint32_t count;
+  } arguments = {a, b, c, count};
+  uint32_t grid[3] = {count, 1, 1};
+  uint16_t group[3] = {256, 1, 1};
+  void *kernarg = make_kernarg(agents, &add, &arguments, sizeof arguments, grid, group);
+  run_kernel(queue, &add, grid, group, kernarg);
+  MUST(hsa_amd_memory_pool_free(kernarg));
+  MUST(hsa_queue_destroy(queue));
+  MUST(hsa_executable_destroy(executable));
+}
+
 #endif

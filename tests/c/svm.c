@@ -123,18 +123,7 @@ int main(int argc, char **argv) {
   MUST(set(c, bytes, HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agents.gpu.handle));
   CHECK(ask(b, bytes, HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, agents.gpu.handle).attribute ==
         HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE);
-  hsa_executable_t executable = load_code(agents.gpu, argv[1]);
-  kernel_t add = find_kernel(executable, agents.gpu, "vector_add.kd");
-  hsa_queue_t *queue = make_queue(agents.gpu);
-  struct {
-    const float *a, *b;
-    float *c;
-    uint32_t count;
-  } arguments = {a, b, c, COUNT};
-  uint32_t grid[3] = {COUNT, 1, 1};
-  uint16_t group[3] = {256, 1, 1};
-  void *kernarg = make_kernarg(&agents, &add, &arguments, sizeof arguments, grid, group);
-  run_kernel(queue, &add, grid, group, kernarg);
+  add_vectors(&agents, argv[1], a, b, c, COUNT);
   uint32_t wrong = 0;
   for (uint32_t i = 0; i < COUNT; i++)
     wrong += c[i] != (float)i + 0.5f;
@@ -148,9 +137,6 @@ int main(int argc, char **argv) {
     free(all[i]);
   }
   free(other);
-  MUST(hsa_amd_memory_pool_free(kernarg));
-  MUST(hsa_queue_destroy(queue));
-  MUST(hsa_executable_destroy(executable));
   MUST(hsa_shut_down());
   return report("svm");
 }
