@@ -192,6 +192,11 @@ fn excuse(arch: Arch, theirs: &str, ours: &Result<Inst, DecodeError>) -> Option<
     if has("_e64 src_") && starts(&["v_cmp"]) {
         return Some("a reserved code for the mask written, which LLVM reads as a source");
     }
+    let long =
+        |error: &DecodeError| matches!(error, DecodeError::UnknownOpcode { opcode: 0x20.., .. });
+    if starts(&["v_interp"]) && ours.as_ref().is_err_and(long) {
+        return Some("LLVM reads five of the seven bits of the opcode");
+    }
     if starts(&["v_interp"]) && has("src_") {
         return Some(
             "interpolation has no other sources than registers: LLVM reads a reserved code as one",
