@@ -41,9 +41,6 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// Bytes of a command line that are looked at.
-    pub const LONGEST: usize = 64;
-
     /// From the command line's text.
     fn read(text: &[u8]) -> Self {
         match text.trim_ascii() {

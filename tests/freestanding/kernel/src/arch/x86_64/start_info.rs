@@ -4,6 +4,9 @@ use super::Boot;
 use crate::arch::{Order, Ram};
 use core::ptr;
 
+/// Bytes of a command line that are looked at.
+const LONGEST: usize = 64;
+
 const MAGIC: u32 = 0x336e_c578;
 const TYPE_RAM: u32 = 1;
 
@@ -52,7 +55,7 @@ pub(super) fn read(start_info: usize) -> Boot {
 
 /// What the command line, text up to a zero, asks for.
 fn order(command_line: u64) -> Order {
-    let mut line = [0; Order::LONGEST];
+    let mut line = [0; LONGEST];
     if command_line == 0 || command_line > MAPPED - line.len() as u64 {
         return Order::Demo;
     }
