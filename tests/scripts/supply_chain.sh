@@ -76,10 +76,11 @@ pack() {
     echo "supply_chain.sh: a package is not as it should be" >&2
     exit 1
   fi
-  local archive
+  local archive files
   for archive in rukh-core rukh-backend-sim rukh-backend-linux-kfd rukh-capi; do
+    files=$(tar -tf "target/packages/package/$archive-"*.crate)
     for file in LICENSE-MIT LICENSE-APACHE README.md; do
-      tar -tf "target/packages/package/$archive-"*.crate | grep -q "/$file\$" || {
+      grep -q "/$file\$" <<< "$files" || {
         echo "supply_chain.sh: the package of $archive has no $file" >&2
         exit 1
       }
