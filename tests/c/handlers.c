@@ -1,5 +1,9 @@
 /* Handlers of signals: how often they are called, what they may do, and more of them and of waiting threads than the kernel
- * driver has events (4096). */
+ * driver has events (4096).
+ *
+ *   handlers [COUNT]
+ *
+ * COUNT: how many, where so many would take too long. */
 #include "check.h"
 
 #include <pthread.h>
@@ -124,6 +128,7 @@ static void signals_that_go(void) {
 }
 
 enum { HANDLED = 5000, WAITING = 48 };
+static int count_handled = HANDLED;
 static hsa_signal_t handled[HANDLED], waited[WAITING], all;
 static unsigned char called[HANDLED];
 
@@ -156,8 +161,8 @@ static void more_than_there_are_events(void) {
   hsa_queue_t *queue;
   pthread_t threads[WAITING];
   MUST(hsa_queue_create(agents.gpu, 64, HSA_QUEUE_TYPE_SINGLE, NULL, NULL, 0, 0, &queue));
-  all = make_signal(HANDLED);
-  for (uintptr_t i = 0; i < HANDLED; i++) {
+  all = make_signal(count_handled);
+  for (uintptr_t i = 0; i < (uintptr_t)count_handled; i++) {
     handled[i] = make_signal(1);
     MUST(hsa_amd_signal_async_handler(handled[i], HSA_SIGNAL_CONDITION_EQ, 0, once, (void *)i));
   }
@@ -165,16 +170,17 @@ static void more_than_there_are_events(void) {
     waited[i] = make_signal(1);
     pthread_create(&threads[i], NULL, wait_for_one, (void *)i);
   }
+  int between = count_handled / (WAITING + 2);
   usleep(20000); /* most of them sleep by then */
-  for (int i = 0; i < HANDLED; i++) {
+  for (int i = 0; i < count_handled; i++) {
     complete(queue, handled[i]);
-    if (i % 100 == 99 && i / 100 < WAITING)
-      complete(queue, waited[WAITING - 1 - i / 100]);
+    if (i % between == between - 1 && i / between < WAITING)
+      complete(queue, waited[WAITING - 1 - i / between]);
   }
   for (int i = 0; i < WAITING; i++)
     pthread_join(threads[i], NULL);
   becomes(all, 0);
-  for (int i = 0; i < HANDLED; i++) {
+  for (int i = 0; i < count_handled; i++) {
     CHECK(called[i] == 1);
     MUST(hsa_signal_destroy(handled[i]));
   }
@@ -184,7 +190,11 @@ static void more_than_there_are_events(void) {
   MUST(hsa_queue_destroy(queue));
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc > 1)
+    count_handled = atoi(argv[1]);
+  if (count_handled < 2 * WAITING || count_handled > HANDLED)
+    return 2;
   MUST(hsa_init());
   stays_or_goes();
   several_of_one_signal();

@@ -131,9 +131,10 @@ for gpu in gfx90a gfx1100; do
 done
 run kfd:smallbar:gfx90a,gfx90a copies
 run kfd:smallbar:gfx90a copy_faults
-for program in misuse signals handlers queues lifecycle statuses statuses_closed; do
+for program in misuse signals queues lifecycle statuses statuses_closed; do
   grind sim:gfx90a "$program"
 done
+grind sim:gfx90a handlers 500
 # shellcheck disable=SC2086 # three files
 grind sim:gfx90a statuses_code $code
 grind sim:gfx90a exceptions "$objects/vector_add-gfx90a-O2-v5.co"
