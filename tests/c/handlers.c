@@ -30,9 +30,10 @@ static bool count(hsa_signal_value_t value, void *data) {
   counted_t *counted = data;
   CHECK(value == 0);
   hsa_signal_store_relaxed(counted->signal, 1);
-  counted->calls++;
+  bool stays = ++counted->calls < counted->last_calls;
+  /* From here on the other thread has what is counted. */
   hsa_signal_subtract_screlease(counted->done, 1);
-  return counted->calls < counted->last_calls;
+  return stays;
 }
 
 /* A handler that stays is called each time that the condition comes to hold; one that goes is not called again. */

@@ -77,6 +77,11 @@ static void waits(hsa_signal_t signal) {
   pthread_join(thread, NULL);
 }
 
+static hsa_status_t first_agent(hsa_agent_t agent, void *data) {
+  *(hsa_agent_t *)data = agent;
+  return HSA_STATUS_INFO_BREAK;
+}
+
 static void wait_any(void) {
   hsa_signal_t signals[3];
   hsa_signal_condition_t conditions[3] = {HSA_SIGNAL_CONDITION_EQ, HSA_SIGNAL_CONDITION_EQ,
@@ -96,8 +101,9 @@ static void wait_any(void) {
 
   hsa_signal_group_t group;
   hsa_signal_t which;
-  agents_t agents = find_agents(NULL);
-  MUST(hsa_signal_group_create(3, signals, 1, &agents.cpu, &group));
+  hsa_agent_t consumer = {0};
+  EXPECT(HSA_STATUS_INFO_BREAK, hsa_iterate_agents(first_agent, &consumer));
+  MUST(hsa_signal_group_create(3, signals, 1, &consumer, &group));
   MUST(hsa_signal_group_wait_any_scacquire(group, conditions, values, HSA_WAIT_STATE_BLOCKED, &which,
                                            &satisfying));
   CHECK(which.handle == signals[2].handle);
