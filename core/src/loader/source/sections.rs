@@ -51,6 +51,10 @@ impl<'a> Sections<'a> {
     /// Finds them; `None` for a file without debug information.
     pub fn of(code: &CodeObject<'a>) -> Result<Option<Self>, SourceError> {
         let mut found = Self::default();
+        // What stands in the other sections is nothing without it, be it as broken as it may.
+        if code.section(".debug_info").is_none() {
+            return Ok(None);
+        }
         for (name, place) in [
             (".debug_info", &mut found.info),
             (".debug_abbrev", &mut found.abbrev),
