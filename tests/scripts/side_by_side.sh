@@ -65,7 +65,7 @@ awk '
         af = rf = ""; aa = sprintf("+-%.4f", error["amd " key] / runs["amd " key])
         ra = sprintf("+-%.4f", error["rukh " key] / runs["rukh " key])
         printf "%-14s %-7s %10s %10s %10.4f %10s %10s %10.4f %10s\n", key, figure, "", aa, x, "", ra, y,
-          x > 0 ? sprintf("%.2f", y / x) : "-"
+          (x > 0 ? sprintf("%.2f", y / x) : "-")
         continue
       }
       # Of a wake-up the whole counts; of a dispatch what the runtime adds.
