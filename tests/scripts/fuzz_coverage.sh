@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 declare -A sources=(
   [aql_packet]="core/src/wire/aql.rs"
   [c_api]="capi/src"
-  [code_object]="core/src/loader"
+  [code_object]="core/src/loader/*.rs"
   [ipc]="capi/src/amd/ipc/message.rs"
   [dwarf]="core/src/loader/source"
   [isa]="backend-sim/src/isa"
