@@ -4,7 +4,7 @@
 //! there is dropped. A work-group stays on one worker, so LDS is ordinary memory.
 //!
 //! Here: which instruction is what, and lowering. [`memory`]: LDS itself. [`lanes`]: an access of each lane.
-//! [`special`]: the rest.
+//! [`mod@special`]: the rest.
 
 mod lanes;
 mod memory;
