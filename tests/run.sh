@@ -99,7 +99,7 @@ if [ "$mode" != quick ]; then
   stage "tier 0 without std and alloc" freestanding
   stage "processors without an operating system" bare_targets
   stage "a kernel that boots, on x86-64 and on AArch64" boot_kernel
-  stage "models of the queue ring, locks, signals, waits, callbacks and queues" loom_models
+  stage "models of the queue ring, locks, signals, waits, callbacks, queues and copies" loom_models
   stage "core under the thread sanitizer" sanitizers
   stage "licences, sources and duplicates of dependencies" supply_chain
   stage "combinations of features" features

@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use rukh_core::kfd::uapi::{IOCTL_BASE, Ioctl, MapMemoryToGpu, UnmapMemoryFromGpu};
-use rukh_core::kfd::{KfdFile, KfdPort, Mapping, PortError};
+use rukh_core::kfd::{KfdFile, KfdPort, Mapping, PortError, Protection};
 use zerocopy::FromBytes;
 
 const EIO: i32 = 5;
@@ -21,8 +21,10 @@ pub enum PortCall {
     Kfd(u8),
     /// An ioctl of a render node, by its number.
     Drm(u8),
-    /// Mapping memory.
+    /// Mapping memory, or reserving addresses.
     Map,
+    /// Mapping nothing, without access, over what is there: how memory at a client's address is given back.
+    Clear,
     /// Reading a file.
     Read,
     /// Listing a directory.
@@ -34,7 +36,7 @@ pub enum PortCall {
 }
 
 /// Kinds of call that are counted apart.
-const KINDS: usize = 2 * 256 + 6;
+const KINDS: usize = 2 * 256 + 7;
 
 impl PortCall {
     const fn index(self) -> usize {
@@ -47,6 +49,7 @@ impl PortCall {
             Self::List => 515,
             Self::WipeOnFork => 516,
             Self::Place => 517,
+            Self::Clear => 518,
         }
     }
 
@@ -59,13 +62,23 @@ impl PortCall {
             514 => Self::Read,
             515 => Self::List,
             516 => Self::WipeOnFork,
-            _ => Self::Place,
+            517 => Self::Place,
+            _ => Self::Clear,
         }
     }
 
     /// Whether it is an ioctl.
     pub const fn is_ioctl(self) -> bool {
         matches!(self, Self::Kfd(_) | Self::Drm(_))
+    }
+
+    fn of_mapping(mapping: &Mapping) -> Self {
+        let nothing = mapping.file.is_none() && mapping.protection == Protection::None;
+        if nothing && mapping.fixed.is_some() {
+            Self::Clear
+        } else {
+            Self::Map
+        }
     }
 
     const fn of_request(request: u32) -> Self {
@@ -275,7 +288,7 @@ unsafe impl<P: KfdPort> KfdPort for FaultPort<P> {
     }
 
     unsafe fn map(&self, mapping: &Mapping) -> Result<NonNull<u8>, PortError> {
-        if let Some(errno) = self.faults.refuses(PortCall::Map) {
+        if let Some(errno) = self.faults.refuses(PortCall::of_mapping(mapping)) {
             return Err(PortError::Map {
                 size: mapping.size,
                 offset: mapping.offset,

@@ -1,36 +1,12 @@
 //! Debug information that would take for ever, or all memory, is refused: parts of it may be named by many.
 
 use rukh_core::loader::CodeObject;
+use rukh_core::loader::oracle::with_sections;
 use rukh_core::loader::source::{MAX_INLINED, MAX_STEPS, SourceError, SourceMap};
 
 /// A compiled object whose debug sections are these and no others.
 fn object(sections: &[(&str, Vec<u8>)]) -> Vec<u8> {
-    let mut file = include_bytes!("data/linked-gfx90a-v4.co").to_vec();
-    let mut names = vec![0];
-    let mut headers = vec![0; 64];
-    let mut add = |file: &mut Vec<u8>, name: &str, bytes: Option<&[u8]>| {
-        let mut header = [0; 64];
-        header[..4].copy_from_slice(&(names.len() as u32).to_le_bytes());
-        names.extend(name.as_bytes());
-        names.push(0);
-        let bytes = bytes.unwrap_or(&names);
-        header[4] = 1;
-        header[24..32].copy_from_slice(&(file.len() as u64).to_le_bytes());
-        header[32..40].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
-        headers.extend(header);
-        file.extend(bytes);
-    };
-    for (name, bytes) in sections {
-        add(&mut file, name, Some(bytes));
-    }
-    add(&mut file, ".shstrtab", None);
-    let offset = file.len() as u64;
-    file[40..48].copy_from_slice(&offset.to_le_bytes());
-    let count = sections.len() as u16 + 2;
-    file[60..62].copy_from_slice(&count.to_le_bytes());
-    file[62..64].copy_from_slice(&(count - 1).to_le_bytes());
-    file.extend(headers);
-    file
+    with_sections(include_bytes!("data/linked-gfx90a-v4.co"), sections)
 }
 
 /// A unit of DWARF 4 with these entries.

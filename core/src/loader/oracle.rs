@@ -1,5 +1,5 @@
-//! For tests and fuzzers: memory that is only bytes, and a check that uses every part of the loader
-//! on arbitrary input.
+//! For tests and fuzzers: memory that is only bytes, files with other sections, and a check that uses every part of the
+//! loader on arbitrary input.
 
 use super::executable::{Executable, ExternalVariable, LoadedKind};
 use super::kernarg::{self, Explicit, Grid, Hidden, KernargError};
@@ -116,6 +116,44 @@ impl LoaderMemory for ByteMemory {
 const MEMORY: u64 = 1 << 24;
 /// Kernel arguments that [`check`] fills, in bytes.
 const KERNARG: u32 = 1 << 16;
+
+/// A copy of a 64-bit ELF file whose sections are these and no others, by name; its segments stay.
+///
+/// # Panics
+/// If `base` is shorter than an ELF header, or there are more sections than one can count.
+#[must_use]
+pub fn with_sections(base: &[u8], sections: &[(&str, impl AsRef<[u8]>)]) -> Vec<u8> {
+    const HEADER: usize = 64;
+    let mut file = base.to_vec();
+    let mut names = vec![0];
+    // The first header is of no section.
+    let mut headers = vec![0; HEADER];
+    let mut add = |file: &mut Vec<u8>, name: &str, bytes: Option<&[u8]>| {
+        let mut header = [0; HEADER];
+        // sh_name; sh_type: SHT_PROGBITS; sh_offset; sh_size.
+        header[..4].copy_from_slice(&(names.len() as u32).to_le_bytes());
+        names.extend(name.as_bytes());
+        names.push(0);
+        let bytes = bytes.unwrap_or(&names);
+        header[4] = 1;
+        header[24..32].copy_from_slice(&(file.len() as u64).to_le_bytes());
+        header[32..40].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+        headers.extend(header);
+        file.extend(bytes);
+    };
+    for (name, bytes) in sections {
+        add(&mut file, name, Some(bytes.as_ref()));
+    }
+    add(&mut file, ".shstrtab", None);
+    let count = u16::try_from(sections.len() + 2).expect("e_shnum counts them");
+    // e_shoff; e_shnum; e_shstrndx.
+    let offset = file.len() as u64;
+    file[40..48].copy_from_slice(&offset.to_le_bytes());
+    file[60..62].copy_from_slice(&count.to_le_bytes());
+    file[62..64].copy_from_slice(&(count - 1).to_le_bytes());
+    file.extend(headers);
+    file
+}
 
 /// Parses `bytes`, reads everything that can be read, and loads and freezes it.
 ///

@@ -10,12 +10,16 @@ mod lock;
 mod park;
 
 pub use clock::{Clock, ClockCounters};
+pub use dma::{DmaProgress, DmaTicket};
 pub use events::*;
 pub use lock::{Lock, LockGuard};
 pub use park::{Park, SpinPark};
 pub use queues::{QueueHandle, QueuePriority, QueueUpdate};
 pub use topology::AgentId;
 
+mod dma {
+    pub use rukh_core::backend::{DmaProgress, DmaTicket};
+}
 mod queues {
     pub use rukh_core::backend::{QueueHandle, QueuePriority, QueueUpdate};
 }
@@ -37,6 +41,15 @@ pub trait Queues {
     fn queue_is_there(&self, queue: QueueHandle) -> bool;
 }
 
-/// The parts of the seam that waiting, calling back and serving queues need.
-pub trait Backend: Events + Clock + Queues + Send + Sync {}
-impl<T: Events + Clock + Queues + Send + Sync> Backend for T {}
+/// What core asks of engines that copy.
+pub trait Dma {
+    /// How far a copy is.
+    fn dma_progress(&self, agent: AgentId, ticket: DmaTicket) -> DmaProgress;
+
+    /// Has all copies be lost that are not done.
+    fn abandon_dma(&self, agent: AgentId);
+}
+
+/// The parts of the seam that waiting, calling back, serving queues and looking after copies need.
+pub trait Backend: Events + Clock + Queues + Dma + Send + Sync {}
+impl<T: Events + Clock + Queues + Dma + Send + Sync> Backend for T {}

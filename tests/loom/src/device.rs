@@ -1,9 +1,10 @@
-//! A backend of a few events and one queue, and threads that sleep until they are woken and no longer.
+//! A backend of a few events, one queue and one engine, and threads that sleep until they are woken and no longer.
 
 use crate::backend::{
-    AgentId, Clock, ClockCounters, EventError, EventId, EventKind, EventOutcome, EventReport,
-    Events, Park, QueueHandle, QueueUpdate, Queues, Timeout, WaitMode,
+    AgentId, Clock, ClockCounters, Dma, DmaProgress, DmaTicket, EventError, EventId, EventKind,
+    EventOutcome, EventReport, Events, Park, QueueHandle, QueueUpdate, Queues, Timeout, WaitMode,
 };
+use crate::config::POLL_NS;
 use crate::sync::{AtomicU32, Ordering, barrier_of_all_threads, ended, fence};
 use loom::sync::{Condvar, Mutex};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub enum Barrier {
     Broken,
 }
 
-/// A futex that never wakes for no reason and never times out.
+/// A futex that never wakes for no reason and never times out, but for those who look again by themselves.
 #[derive(Debug)]
 pub struct Futex {
     sleepers: Mutex<Vec<Sleeper>>,
@@ -46,7 +47,10 @@ impl Futex {
 }
 
 impl Park for Futex {
-    fn park(&self, word: &AtomicU32, expected: u32, _: Option<u64>) {
+    fn park(&self, word: &AtomicU32, expected: u32, nanoseconds: Option<u64>) {
+        if nanoseconds == Some(POLL_NS) {
+            return loom::thread::yield_now();
+        }
         // Loom runs one thread at a time and does not look at this flag, which changes with the list.
         let woken = Arc::new(AtomicBool::new(false));
         {
@@ -108,6 +112,8 @@ struct State {
     /// What to report with the fault event, once.
     reports: Vec<EventReport>,
     queue_destroyed: bool,
+    /// The engine's work, by ticket.
+    copies: Vec<DmaProgress>,
 }
 
 /// Events: a raised one ends all waits on it, or is latched until the next wait consumes it.
@@ -141,6 +147,36 @@ impl Device {
         let _ = self.set_event(Self::FAULT);
     }
 
+    /// Gives the engine a copy.
+    pub fn submit(&self) -> DmaTicket {
+        let mut state = self.state.lock().expect("nobody panics");
+        state.copies.push(DmaProgress::UnderWay);
+        let ticket = DmaTicket(state.copies.len() as u64 - 1);
+        drop(state);
+        self.changed.notify_all();
+        ticket
+    }
+
+    /// Sleeps until the engine was given so many copies.
+    pub fn wait_for_copies(&self, count: usize) {
+        let mut state = self.state.lock().expect("nobody panics");
+        while state.copies.len() < count {
+            state = self.changed.wait(state).expect("nobody panics");
+        }
+    }
+
+    /// The engine ends a copy by counting, unless it was taken from it: one or the other. Gives which.
+    pub fn engine_ends(&self, ticket: DmaTicket, count: impl FnOnce()) -> bool {
+        let mut state = self.state.lock().expect("nobody panics");
+        let copy = &mut state.copies[ticket.0 as usize];
+        let ends = *copy == DmaProgress::UnderWay;
+        if ends {
+            count();
+            *copy = DmaProgress::Done;
+        }
+        ends
+    }
+
     /// What is to be told, if a wait on these events ends.
     fn tell(state: &mut State, events: &[EventId], report: &mut dyn FnMut(EventReport)) {
         if events.contains(&Self::FAULT) {
@@ -165,6 +201,21 @@ impl Queues for Device {
 
     fn queue_is_there(&self, _: QueueHandle) -> bool {
         !self.state.lock().expect("nobody panics").queue_destroyed
+    }
+}
+
+impl Dma for Device {
+    fn dma_progress(&self, _: AgentId, ticket: DmaTicket) -> DmaProgress {
+        self.state.lock().expect("nobody panics").copies[ticket.0 as usize]
+    }
+
+    fn abandon_dma(&self, _: AgentId) {
+        let mut state = self.state.lock().expect("nobody panics");
+        for copy in &mut state.copies {
+            if *copy == DmaProgress::UnderWay {
+                *copy = DmaProgress::Lost;
+            }
+        }
     }
 }
 

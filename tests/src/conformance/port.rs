@@ -36,12 +36,13 @@ const EVENT_PAGE_OBJECTS: usize = 1;
 /// A run that takes longer is told of: something waited until its patience was over.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// DESTROY_QUEUE, DESTROY_EVENT, FREE_MEMORY_OF_GPU, UNMAP_MEMORY_FROM_GPU.
-const GIVING_BACK: [PortCall; 4] = [
+/// DESTROY_QUEUE, DESTROY_EVENT, FREE_MEMORY_OF_GPU, UNMAP_MEMORY_FROM_GPU, and what takes virtual memory from the host.
+const GIVING_BACK: [PortCall; 5] = [
     PortCall::Kfd(0x03),
     PortCall::Kfd(0x09),
     PortCall::Kfd(0x17),
     PortCall::Kfd(0x19),
+    PortCall::Clear,
 ];
 
 type Port = FaultPort<Arc<KfdFace>>;
@@ -130,7 +131,7 @@ fn failures(call: PortCall, gpus: u32) -> Vec<Failure> {
             ENOENT, EPERM, EACCES, ENODEV, EBUSY, EMFILE, ENOMEM, EINTR, EIO,
         ],
         PortCall::Read | PortCall::List => &[ENOENT, EPERM, EACCES, EIO, EINTR, EMFILE],
-        PortCall::Map => &[ENOMEM, EINVAL, EPERM, EAGAIN, EACCES],
+        PortCall::Map | PortCall::Clear => &[ENOMEM, EINVAL, EPERM, EAGAIN, EACCES],
         PortCall::WipeOnFork | PortCall::Place => &[EINVAL, EPERM, ENOSYS],
         PortCall::Kfd(_) | PortCall::Drm(_) => &[
             EINTR, EAGAIN, ENOMEM, EFAULT, ENODEV, EIO, EINVAL, EPERM, EBUSY, ENOSPC, ENOTTY, EBADF,
@@ -183,12 +184,7 @@ fn faulty(chapter: &str, name: &str, gpus: &'static str, fault: Option<Fault>) -
         println!("{about}: {:.1} s", begun.elapsed().as_secs_f64());
     }
     // What the driver refuses to take back stays with the backend until it goes.
-    // A mapping of virtual memory is given back by another one, without access, in its place.
-    let gives_back = |fault: Fault| {
-        GIVING_BACK.contains(&fault.call)
-            || chapter == "virtual_memory" && fault.call == PortCall::Map
-    };
-    if !fault.is_some_and(gives_back) {
+    if !fault.is_some_and(|fault| GIVING_BACK.contains(&fault.call)) {
         let books = watched.faults();
         assert!(books.is_empty(), "{about}: {}", books.join("\n"));
     }

@@ -11,8 +11,8 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use rukh_core::loader::CodeObject;
 use rukh_core::loader::source::{MAX_INLINED, SourceMap};
+use rukh_core::loader::{CodeObject, oracle};
 
 use super::input::Input;
 
@@ -88,34 +88,8 @@ fn sections(file: &[u8]) -> Sections {
 
 /// A copy of `base` whose sections are these and no others.
 fn with_sections(base: &[u8], sections: &Sections) -> Vec<u8> {
-    let mut file = base.to_vec();
-    let mut names = vec![0];
-    let mut headers = vec![0; 64];
-    let mut add = |file: &mut Vec<u8>, name: &str, bytes: Option<&[u8]>| {
-        let mut header = [0; 64];
-        header[..4].copy_from_slice(&(names.len() as u32).to_le_bytes());
-        names.extend(name.as_bytes());
-        names.push(0);
-        let bytes = bytes.unwrap_or(&names);
-        // SHT_PROGBITS.
-        header[4] = 1;
-        header[24..32].copy_from_slice(&(file.len() as u64).to_le_bytes());
-        header[32..40].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
-        headers.extend(header);
-        file.extend(bytes);
-    };
-    for (name, bytes) in SECTIONS.iter().zip(sections) {
-        add(&mut file, name, Some(bytes));
-    }
-    add(&mut file, ".shstrtab", None);
-    // e_shoff, e_shnum, e_shstrndx.
-    let offset = file.len() as u64;
-    file[40..48].copy_from_slice(&offset.to_le_bytes());
-    let count = SECTIONS.len() as u16 + 2;
-    file[60..62].copy_from_slice(&count.to_le_bytes());
-    file[62..64].copy_from_slice(&(count - 1).to_le_bytes());
-    file.extend(headers);
-    file
+    let named: Vec<_> = SECTIONS.into_iter().zip(sections).collect();
+    oracle::with_sections(base, &named)
 }
 
 /// Changes one of the sections.

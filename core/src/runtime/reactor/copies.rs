@@ -9,8 +9,8 @@ use super::Reactor;
 use crate::backend::{AgentId, Backend, DmaProgress, DmaTicket};
 use crate::config::POLL_NS;
 use crate::signal::{MemoryOrder, SignalHandle, SignalOps, SignalSlot};
+use crate::sync::{AtomicU32, Ordering};
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU32, Ordering};
 
 /// A copy that an engine was given.
 #[derive(Debug)]

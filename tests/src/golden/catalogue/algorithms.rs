@@ -80,16 +80,13 @@ fn spmv(name: &'static str, grid: u32) -> Kernel {
 /// The functions of each bound of OpenCL C (3.0, section 7.4), for arguments up to a magnitude.
 fn libm(name: &'static str, element: Element, most: f64) -> Kernel {
     let count = 128;
-    let out = |kernel: Kernel, functions: usize, ulps| {
-        kernel.compared(element, functions * count, Zero, Compare::Library(ulps))
-    };
     let kernel = Kernel::new("libm", name, 128, 64)
         .buffer(element, count, Signed(0.0, most))
         .buffer(element, count, Signed(most * 1e-4, most));
     [(2, 2), (6, 3), (8, 4), (4, 5), (3, 16), (2, 0)]
         .into_iter()
         .fold(kernel, |kernel, (functions, ulps)| {
-            out(kernel, functions, ulps)
+            kernel.compared(element, functions * count, Zero, Compare::Library(ulps))
         })
         .u32(count as u32)
 }

@@ -1,5 +1,7 @@
 //! What core's reactor is made of, and its operations by plain names.
 
+#[path = "../../../../../core/src/runtime/reactor/copies.rs"]
+pub(crate) mod copies;
 #[path = "../../../../../core/src/runtime/reactor/handlers.rs"]
 pub(crate) mod handlers;
 #[path = "../../../../../core/src/runtime/reactor/keeper.rs"]
@@ -12,7 +14,8 @@ pub(crate) mod waiters;
 use super::error::SignalError;
 use super::queue::QueueInner;
 use crate::backend::{
-    AgentId, Backend, EventId, EventReport, Events, Lock, Park, QueueHandle, Timeout,
+    AgentId, Backend, Dma, DmaProgress, DmaTicket, EventId, EventReport, Events, Lock,
+    MemoryFaultInfo, Park, QueueHandle, Timeout,
 };
 use crate::device::{Barrier, Device};
 use crate::queue::QueueStatus;
@@ -20,6 +23,7 @@ use crate::signal::{
     Condition, MemoryOrder, SignalArena, SignalFlags, SignalHandle, SignalOps, SignalSlot,
 };
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use copies::Flight;
 use handlers::{Handler, HandlerId};
 use service::{Pending, SystemHandler};
 use std::collections::VecDeque;
@@ -51,6 +55,9 @@ pub(crate) struct Reactor<B: Backend + ?Sized> {
     pending: Lock<VecDeque<Pending>>,
     pending_count: AtomicUsize,
     system: Lock<Vec<Arc<SystemHandler>>>,
+    copies: Lock<Vec<Flight>>,
+    copy_count: AtomicUsize,
+    copies_due: AtomicU64,
 }
 
 impl<B: Backend + ?Sized> Reactor<B> {
@@ -65,10 +72,6 @@ impl<B: Backend + ?Sized> Reactor<B> {
     }
 
     pub(crate) fn free_doorbell(&self, _: u32) {}
-
-    // Copies by engines are not modelled.
-    pub(crate) fn lose_copies(&self, _: AgentId) {}
-    pub(crate) fn serve_copies(&self) {}
 }
 
 /// A reactor over the device, and an arena of a few signals.
@@ -82,6 +85,9 @@ pub struct Runtime {
 unsafe impl Send for Runtime {}
 // SAFETY: as above.
 unsafe impl Sync for Runtime {}
+
+/// Whose engine copies.
+const AGENT: AgentId = AgentId(1);
 
 /// The model's queue.
 pub struct Queue(Arc<QueueInner<Device>>);
@@ -130,6 +136,9 @@ impl Runtime {
             pending: Lock::new(VecDeque::new()),
             pending_count: AtomicUsize::new(0),
             system: Lock::new(Vec::new()),
+            copies: Lock::new(Vec::new()),
+            copy_count: AtomicUsize::new(0),
+            copies_due: AtomicU64::new(0),
         };
         crate::sync::begin();
         let park = reactor.backend.parker();
@@ -140,6 +149,9 @@ impl Runtime {
         drop(reactor.handlers.lock(park));
         drop(reactor.queues.lock(park));
         drop(reactor.pending.lock(park));
+        drop(reactor.copies.lock(park));
+        reactor.copy_count.load(Ordering::Relaxed);
+        reactor.copies_due.load(Ordering::Relaxed);
         reactor.next_handler.load(Ordering::Relaxed);
         reactor.stop.load(Ordering::Relaxed);
         reactor.queue_count.load(Ordering::Relaxed);
@@ -292,6 +304,65 @@ impl Runtime {
         self.reactor
             .backend
             .report(EventReport::Queue(QueueHandle(1), status));
+    }
+
+    /// Gives the engine a copy whose signal it is going to count down; as core's runtime does, with a
+    /// [look](Self::look_after) at it later.
+    pub fn submit(&self) -> DmaTicket {
+        self.reactor.backend.submit()
+    }
+
+    /// The second half of submitting a copy.
+    pub fn look_after(&self, ticket: DmaTicket, slot: &SignalSlot) {
+        self.reactor.look_after(Flight::new(AGENT, ticket, slot));
+    }
+
+    /// How far the engine is with a copy.
+    pub fn progress(&self, ticket: DmaTicket) -> DmaProgress {
+        self.reactor.backend.dma_progress(AGENT, ticket)
+    }
+
+    /// The engine does a copy, unless it was lost: counts its signal down and raises the event.
+    pub fn engine_does(&self, ticket: DmaTicket, slot: &SignalSlot) {
+        let count = || {
+            slot.signal.add(-1, MemoryOrder::Release);
+        };
+        if self.reactor.backend.engine_ends(ticket, count) {
+            self.raise();
+        }
+    }
+
+    /// Sleeps as an engine until it was given so many copies.
+    pub fn engine_waits_for_copies(&self, count: usize) {
+        self.reactor.backend.wait_for_copies(count);
+    }
+
+    /// The driver reports a fault of the agent's that names no queue.
+    pub fn driver_reports_fault(&self) {
+        let fault = EventReport::Memory(AGENT, MemoryFaultInfo::default());
+        self.reactor.backend.report(fault);
+    }
+
+    /// The engine is lost, and nobody says so.
+    pub fn lose_engine(&self) {
+        self.reactor.backend.abandon_dma(AGENT);
+    }
+
+    /// What a thread does now and then, or after a fault.
+    pub fn sweep_copies(&self) {
+        self.reactor.sweep_copies();
+    }
+
+    /// What the runtime's end does before the signals' memory goes.
+    pub fn finish_copies(&self) {
+        self.reactor.finish_copies();
+    }
+
+    /// Copies that are looked after.
+    pub fn copies(&self) -> usize {
+        let count = self.reactor.copies.lock(self.park()).len();
+        assert_eq!(count, self.reactor.copy_count.load(Ordering::Acquire));
+        count
     }
 
     /// Waits, sleeping; the value that ended it, or none if the signal was destroyed.
