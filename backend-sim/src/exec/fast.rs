@@ -320,12 +320,12 @@ impl Machine<'_> {
 
     /// [`Self::global_whole`] for waves that go together, of which each begins where the one before it ends.
     #[inline(always)]
-    fn global_gang<H: Host, const W: usize>(
+    fn global_gang<H: Host, const W: usize, const LANES: usize>(
         &mut self,
         op: &MicroOp,
         access: Access,
     ) -> Option<*mut u8> {
-        let lanes = if self.wave.lanes == 64 { 64 } else { 32 };
+        let lanes = LANES;
         if self.wave.exec() != self.wave.lane_mask() || op.src[0] == ABSENT {
             return None;
         }
@@ -365,9 +365,18 @@ impl Machine<'_> {
     /// Loads `W` dwords a lane from global memory for waves that go together, if they all want what is in one place.
     #[inline(always)]
     pub(crate) fn global_load_gang<H: Host, const W: usize>(&mut self, op: &MicroOp) -> bool {
-        let lanes = if self.wave.lanes == 64 { 64 } else { 32 };
         self.tlb.sync(self.view);
-        let Some(host) = self.global_gang::<H, W>(op, Access::Read) else {
+        if self.wave.lanes == 64 {
+            self.load_gang::<H, W, 64>(op)
+        } else {
+            self.load_gang::<H, W, 32>(op)
+        }
+    }
+
+    #[inline(always)]
+    fn load_gang<H: Host, const W: usize, const LANES: usize>(&mut self, op: &MicroOp) -> bool {
+        let lanes = LANES;
+        let Some(host) = self.global_gang::<H, W, LANES>(op, Access::Read) else {
             return false;
         };
         let (waves, stride) = (self.waves(), self.wave.rows.dwords());
@@ -390,9 +399,18 @@ impl Machine<'_> {
     /// The reverse of [`Self::global_load_gang`].
     #[inline(always)]
     pub(crate) fn global_store_gang<H: Host, const W: usize>(&mut self, op: &MicroOp) -> bool {
-        let lanes = if self.wave.lanes == 64 { 64 } else { 32 };
         self.tlb.sync(self.view);
-        let Some(host) = self.global_gang::<H, W>(op, Access::Write) else {
+        if self.wave.lanes == 64 {
+            self.store_gang::<H, W, 64>(op)
+        } else {
+            self.store_gang::<H, W, 32>(op)
+        }
+    }
+
+    #[inline(always)]
+    fn store_gang<H: Host, const W: usize, const LANES: usize>(&mut self, op: &MicroOp) -> bool {
+        let lanes = LANES;
+        let Some(host) = self.global_gang::<H, W, LANES>(op, Access::Write) else {
             return false;
         };
         let (waves, stride) = (self.waves(), self.wave.rows.dwords());

@@ -433,31 +433,46 @@ impl<const GANG: bool> Leveled for Add64<GANG> {
             one_by_one(m, &fused.parts, page);
             return Flow::Next;
         }
-        let row = |m: &mut Machine<'_>, register: u16| m.wave.rows.ptr(register - VGPR);
-        let mut a = [m.source(sources, page, 0, 1), m.source(sources, page, 1, 1)];
-        let mut b: [*const u32; 2] = [row(m, low.src[1]), row(m, high.src[1])];
-        let mut to = [row(m, low.dst), row(m, high.dst)];
-        if !GANG {
-            // SAFETY: one-row operands: registers checked by the run loop for both parts, constants of the page or
-            // temporaries. No source of the second part is the first's result.
-            let carry = unsafe { add64::<H>(to, a, b, m.wave.lanes) };
-            m.wave.set_mask(usize::from(high.dst2), carry);
-            return Flow::Next;
+        if m.wave.lanes == 64 {
+            add_all::<H, GANG, 64>(m, page, sources, [low, high])
+        } else {
+            add_all::<H, GANG, 32>(m, page, sources, [low, high])
         }
-        // How far it is from a wave's registers to the next one's.
-        let stride = m.wave.rows.dwords();
-        let steps = [0, 1].map(|i| {
-            let register = (VGPR..CONST).contains(&sources.src[i]);
-            if register { stride } else { 0 }
-        });
-        let mut masks = [0; MOST_TOGETHER];
-        for mask in &mut masks[..m.waves()] {
-            // SAFETY: as above, for the registers of one wave after the other.
-            *mask = unsafe { add64::<H>(to, a, b, m.wave.lanes) };
-            a = [a[0].wrapping_add(steps[0]), a[1].wrapping_add(steps[1])];
-            b = b.map(|row| row.wrapping_add(stride));
-            to = to.map(|row| row.wrapping_add(stride));
-        }
-        m.put_masks(high.dst2, &masks)
     }
+}
+
+/// The sums of [`Add64`], of all lanes.
+#[inline(always)]
+fn add_all<H: Host, const GANG: bool, const LANES: usize>(
+    m: &mut Machine<'_>,
+    page: &Page,
+    sources: &MicroOp,
+    [low, high]: [&MicroOp; 2],
+) -> Flow {
+    let row = |m: &mut Machine<'_>, register: u16| m.wave.rows.ptr(register - VGPR);
+    let mut a = [m.source(sources, page, 0, 1), m.source(sources, page, 1, 1)];
+    let mut b: [*const u32; 2] = [row(m, low.src[1]), row(m, high.src[1])];
+    let mut to = [row(m, low.dst), row(m, high.dst)];
+    if !GANG {
+        // SAFETY: one-row operands: registers checked by the run loop for both parts, constants of the page or
+        // temporaries. No source of the second part is the first's result.
+        let carry = unsafe { add64::<H, LANES>(to, a, b) };
+        m.wave.set_mask(usize::from(high.dst2), carry);
+        return Flow::Next;
+    }
+    // How far it is from a wave's registers to the next one's.
+    let stride = m.wave.rows.dwords();
+    let steps = [0, 1].map(|i| {
+        let register = (VGPR..CONST).contains(&sources.src[i]);
+        if register { stride } else { 0 }
+    });
+    let mut masks = [0; MOST_TOGETHER];
+    for mask in &mut masks[..m.waves()] {
+        // SAFETY: as above, for the registers of one wave after the other.
+        *mask = unsafe { add64::<H, LANES>(to, a, b) };
+        a = [a[0].wrapping_add(steps[0]), a[1].wrapping_add(steps[1])];
+        b = b.map(|row| row.wrapping_add(stride));
+        to = to.map(|row| row.wrapping_add(stride));
+    }
+    m.put_masks(high.dst2, &masks)
 }

@@ -248,7 +248,11 @@ fn shifts_take_the_low_bits_of_their_count() {
     check2(Op::v_lshlrev_b32, |s, x| x.wrapping_shl(s));
     check2(Op::v_lshrrev_b32, |s, x| x.wrapping_shr(s));
     check2(Op::v_ashrrev_i32, |s, x| (x as i32).wrapping_shr(s) as u32);
-    let cases = integers(2);
+    let mut cases = integers(2);
+    // Every count, and some that are larger: of numbers in which each bit that moves shows.
+    for x in [u64::MAX, 1, 1 << 63, 0x0123_4567_89ab_cdef] {
+        cases.extend((0..130).map(|s| [s, x, 0]));
+    }
     let w = &[W32, W64];
     check(Op::v_lshlrev_b64, W64, w, PLAIN, &cases, |[s, x, _]| {
         x.wrapping_shl(s as u32)

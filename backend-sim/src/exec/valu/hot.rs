@@ -7,7 +7,7 @@
 use super::levels::{Host, Kernel};
 use super::{Level, VArgs, vop1, vop2, vop3, vopc};
 use crate::exec::code::Page;
-use crate::exec::gang::{MASK, MOST, NOTHING, Together, each};
+use crate::exec::gang::{MASK, MOST, NOTHING, each};
 use crate::exec::leveled::{Leveled, function_of};
 use crate::exec::machine::Machine;
 use crate::exec::microop::{ABSENT, CONST, Flow, MicroOp, OpFn, VGPR};
@@ -115,23 +115,41 @@ fn whole<
     Flow::Next
 }
 
-/// `v_mov_b32` of a scalar.
-struct Spread;
+/// `v_mov_b32` of a scalar; with `GANG` for all waves that go together.
+struct Spread<const GANG: bool>;
 
-impl Leveled for Spread {
+impl<const GANG: bool> Leveled for Spread<GANG> {
     #[inline(always)]
     fn run<H: Host>(m: &mut Machine<'_>, op: &MicroOp, page: &Page) -> Flow {
-        if m.wave.exec() != m.wave.lane_mask() {
-            return general::<1>(m, op, page);
+        if m.wave.exec() != m.wave.lane_mask() || op.dst == ABSENT {
+            return if GANG {
+                each::<NOTHING>(m, op, page)
+            } else {
+                general::<1>(m, op, page)
+            };
         }
-        let value = m.wave.s[usize::from(op.src[0] as u8)];
-        let lanes = if m.wave.lanes == 64 { 64 } else { 32 };
-        if let Some(row) = m.wave.rows.row_mut(op.dst - VGPR)
-            && row.len() == lanes
-        {
-            row.fill(value);
+        if m.wave.lanes == 64 {
+            spread::<GANG, 64>(m, op);
+        } else {
+            spread::<GANG, 32>(m, op);
         }
         Flow::Next
+    }
+}
+
+#[inline(always)]
+fn spread<const GANG: bool, const LANES: usize>(m: &mut Machine<'_>, op: &MicroOp) {
+    let value = m.wave.s[usize::from(op.src[0] as u8)];
+    let waves = if GANG { m.waves() } else { 1 };
+    let stride = m.wave.rows.dwords();
+    let row = m.wave.rows.ptr(op.dst - VGPR);
+    for n in 0..waves {
+        // SAFETY: the destination's row of one wave after the other, which are of one shape; the run loop checked it.
+        unsafe {
+            row.add(n * stride)
+                .cast::<[u32; LANES]>()
+                .write([value; LANES]);
+        }
     }
 }
 
@@ -163,9 +181,9 @@ fn listed<const GANG: bool>(op: Op, micro: &MicroOp, level: Level) -> Option<OpF
     let flags = micro.flags & !OVERLAP;
     if op == Op::v_mov_b32 && flags == 0 && micro.src[0] < VGPR {
         return Some(if GANG {
-            function_of::<Together<Spread, NOTHING>>(level)
+            function_of::<Spread<true>>(level)
         } else {
-            function_of::<Spread>(level)
+            function_of::<Spread<false>>(level)
         });
     }
     Some(hot! { GANG op, flags, level;

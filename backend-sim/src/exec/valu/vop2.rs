@@ -39,6 +39,21 @@ pub(super) fn u24(x: u32) -> u32 {
     x & 0xff_ffff
 }
 
+/// A 64-bit number, low dword first, shifted by the low six bits of `by`. Dword by dword, as rows have them: hosts have no
+/// cheap way to put two rows' lanes together and to take them apart.
+#[inline(always)]
+fn shift_left_64(by: u32, [low, high]: [u32; 2]) -> [u32; 2] {
+    let left = |x: u32, by: u32| x.checked_shl(by).unwrap_or(0);
+    let right = |x: u32, by: u32| x.checked_shr(by).unwrap_or(0);
+    let by = by & 63;
+    // Distances below zero are large ones here, which leave nothing.
+    let (up, down) = (by.wrapping_sub(32), 32u32.wrapping_sub(by));
+    [
+        left(low, by),
+        left(high, by) | right(low, down) | left(low, up),
+    ]
+}
+
 #[inline(always)]
 fn add_carry(carry: bool, x: u32, y: u32) -> (u32, bool) {
     let sum = x.wrapping_add(y);
@@ -192,7 +207,7 @@ handlers! {
     v_lshlrev_b16 => map2(args, |s: u16, x: u16| x << (s & 15));
     v_lshrrev_b16 => map2(args, |s: u16, x: u16| x >> (s & 15));
     v_ashrrev_i16 => map2(args, |s: u16, x: i16| x >> (s & 15));
-    v_lshlrev_b64 => map2(args, |s: u32, x: u64| x << (s & 63));
+    v_lshlrev_b64 => map2(args, shift_left_64);
     v_and_b32 => map2(args, |x: u32, y: u32| x & y);
     v_or_b32 => map2(args, |x: u32, y: u32| x | y);
     v_xor_b32 => map2(args, |x: u32, y: u32| x ^ y);
