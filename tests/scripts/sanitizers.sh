@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Rust's tests of core under a sanitizer: `sanitizers.sh [thread|address] [capi]`, the thread sanitizer without an
-# argument; `capi` adds the C library's, which takes long. The standard library is built with it too (rustup's component
-# rust-src), and a stable compiler takes the flags only when told to. The C programs' tests have theirs in c_clients.sh.
+# argument; `capi` adds the unit tests of the C library. The tests take seconds, the first build of each minutes. The
+# standard library is built with it too (rustup's component rust-src), and a stable compiler takes the flags only when
+# told to. C clients have theirs in c_sanitizers.sh.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 host=x86_64-unknown-linux-gnu
