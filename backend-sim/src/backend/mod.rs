@@ -34,6 +34,11 @@ use rukh_core::backend::{
 /// Virtual nanoseconds that a look takes when there is nothing to do.
 const IDLE_LOOK_NS: u64 = 500;
 
+/// How often somebody who looks at an idle device lets other threads run, in nanoseconds of the virtual clock: where more
+/// threads want to run than there are processors, each time costs a slice of real time.
+#[cfg(feature = "std")]
+const YIELD_NS: u64 = 16_000;
+
 /// Simulated GPUs, and the host that they are in.
 pub struct SimBackend {
     system: Arc<System>,
@@ -205,7 +210,9 @@ impl Clock for SimBackend {
                 // Time passes for those who only look, so that their patience ends.
                 self.system.clock.tick(IDLE_LOOK_NS);
                 #[cfg(feature = "std")]
-                std::thread::yield_now();
+                if self.system.clock.now() % YIELD_NS < IDLE_LOOK_NS {
+                    std::thread::yield_now();
+                }
             }
         } else {
             core::hint::spin_loop();
