@@ -6,6 +6,10 @@ use rukh_core::wire::queue::HsaQueue;
 
 pub(super) type Status = u32;
 pub(super) type Visit = extern "C" fn(u64, *mut c_void) -> Status;
+/// Visits what is part of what the first handle names.
+pub(super) type VisitOf = extern "C" fn(u64, u64, *mut c_void) -> Status;
+/// Gives memory for a code object.
+pub(super) type Allocate = extern "C" fn(usize, u64, *mut *mut c_void) -> Status;
 pub(super) type OnError = extern "C" fn(Status, *mut HsaQueue, *mut c_void);
 
 pub(super) const SUCCESS: Status = 0;
@@ -87,6 +91,11 @@ api! {
     fn hsa_code_object_reader_create_from_file(file: i32, reader: *mut u64) -> Status;
     fn hsa_code_object_reader_destroy(reader: u64) -> Status;
     fn hsa_code_object_deserialize(bytes: *const c_void, size: usize, options: *const c_char, object: *mut u64) -> Status;
+    fn hsa_code_object_serialize(object: u64, allocate: Option<Allocate>, data: u64, options: *const c_char,
+        bytes: *mut *mut c_void, size: *mut usize) -> Status;
+    fn hsa_code_object_get_symbol(object: u64, name: *const c_char, symbol: *mut u64) -> Status;
+    fn hsa_code_object_iterate_symbols(object: u64, visit: Option<VisitOf>, data: *mut c_void) -> Status;
+    fn hsa_code_symbol_get_info(symbol: u64, attribute: u32, value: *mut c_void) -> Status;
     fn hsa_code_object_destroy(object: u64) -> Status;
     fn hsa_code_object_get_info(object: u64, attribute: u32, value: *mut c_void) -> Status;
     fn hsa_executable_create_alt(profile: u32, rounding: u32, options: *const c_char, executable: *mut u64) -> Status;
@@ -101,6 +110,14 @@ api! {
     fn hsa_executable_iterate_agent_symbols(executable: u64, agent: u64,
         visit: Option<extern "C" fn(u64, u64, u64, *mut c_void) -> Status>, data: *mut c_void) -> Status;
     fn hsa_executable_symbol_get_info(symbol: u64, attribute: u32, value: *mut c_void) -> Status;
+    fn hsa_amd_svm_attributes_set(at: *mut c_void, size: usize, list: *mut [u64; 2], count: usize) -> Status;
+    fn hsa_amd_svm_attributes_get(at: *mut c_void, size: usize, list: *mut [u64; 2], count: usize) -> Status;
+    fn hsa_amd_svm_prefetch_async(at: *mut c_void, size: usize, agent: u64, count: u32, signals: *const u64, done: u64) -> Status;
+    fn hsa_amd_portable_export_dmabuf(at: *const c_void, size: usize, descriptor: *mut i32, offset: *mut u64) -> Status;
+    fn hsa_amd_portable_close_dmabuf(descriptor: i32) -> Status;
+    fn hsa_amd_interop_map_buffer(count: u32, agents: *mut u64, descriptor: i32, flags: u32, size: *mut usize,
+        at: *mut *mut c_void, metadata_size: *mut usize, metadata: *mut *const c_void) -> Status;
+    fn hsa_amd_interop_unmap_buffer(at: *mut c_void) -> Status;
     fn hsa_amd_ipc_memory_create(memory: *mut c_void, size: usize, handle: *mut c_void) -> Status;
     fn hsa_amd_ipc_memory_attach(handle: *const c_void, size: usize, count: u32, agents: *const u64, at: *mut *mut c_void) -> Status;
     fn hsa_amd_ipc_signal_create(signal: u64, handle: *mut c_void) -> Status;
@@ -114,6 +131,18 @@ api! {
     fn hsa_amd_vmem_retain_alloc_handle(memory: *mut u64, at: *mut c_void) -> Status;
     fn hsa_amd_vmem_handle_release(memory: u64) -> Status;
     fn hsa_amd_vmem_import_shareable_handle(descriptor: i32, memory: *mut u64) -> Status;
+}
+
+/// The functions of the loader's extension, 1.03, as its table has them.
+#[repr(C)]
+pub(super) struct LoaderTable {
+    pub(super) host_address: unsafe extern "C" fn(*const c_void, *mut *const c_void) -> Status,
+    pub(super) segments: unsafe extern "C" fn(*mut [u64; 8], *mut usize) -> Status,
+    pub(super) executable_of: unsafe extern "C" fn(*const c_void, *mut u64) -> Status,
+    pub(super) iterate_loaded: unsafe extern "C" fn(u64, Option<VisitOf>, *mut c_void) -> Status,
+    pub(super) loaded_info: unsafe extern "C" fn(u64, u32, *mut c_void) -> Status,
+    pub(super) reader_of_part: unsafe extern "C" fn(i32, usize, usize, *mut u64) -> Status,
+    pub(super) iterate_executables: unsafe extern "C" fn(Option<Visit>, *mut c_void) -> Status,
 }
 
 /// Calls what answers a status, which has to be one; gives it.
@@ -134,6 +163,11 @@ pub(super) extern "C" fn collect(handle: u64, data: *mut c_void) -> Status {
     // SAFETY: the data that this oracle passes with this function.
     unsafe { &mut *data.cast::<Vec<u64>>() }.push(handle);
     SUCCESS
+}
+
+/// Adds a handle of a part to a list.
+pub(super) extern "C" fn collect_part(_: u64, part: u64, data: *mut c_void) -> Status {
+    collect(part, data)
 }
 
 /// All that an iteration visits.

@@ -6,6 +6,7 @@
 
 mod code;
 mod declare;
+mod extensions;
 mod memory;
 mod objects;
 mod queries;
@@ -141,7 +142,8 @@ impl Client {
             16 => self.symbol(input),
             17 => self.query(input),
             18 => self.iterate(input),
-            _ => self.rare(input),
+            _ if input.flag() => self.rare(input),
+            _ => self.extension(input),
         }
     }
 
