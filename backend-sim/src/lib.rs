@@ -11,6 +11,8 @@
 //! 5. [`device`]: the devices of a system, and what is reported when something goes wrong;
 //!    [`profile`] has their figures.
 //! 6. `kfd` (with `std`): the same devices behind the ioctls of Linux's `/dev/kfd`.
+//!
+//! [`guide`] shows it in the tests of a program, and says what a kernel gives that embeds it.
 #![no_std]
 
 extern crate alloc;
@@ -22,6 +24,7 @@ mod cp;
 pub mod device;
 pub mod exec;
 mod grid;
+pub mod guide;
 pub mod isa;
 #[cfg(feature = "std")]
 pub mod kfd;

@@ -25,13 +25,10 @@ fn kernel(executable: &ClientExecutable, kernel_object: u64) -> Option<String> {
 /// Where in the source the instruction at an address in memory is from, or why that cannot be told.
 fn source(executable: &ClientExecutable, pc: u64) -> Option<String> {
     let objects = executable.code_objects();
-    let (object, from) = objects.iter().find(|(object, _)| {
-        let start = object.memory.gpu_va;
-        pc.checked_sub(start)
-            .is_some_and(|offset| offset < object.size)
-    })?;
+    let (address, from) = objects
+        .iter()
+        .find_map(|(object, from)| Some((object.file_address(pc)?, from)))?;
     let code = CodeObject::parse(from.debug_bytes()?).ok()?;
-    let address = pc.wrapping_sub(object.bias);
     match SourceMap::around(&code, address) {
         Ok(map) => {
             let map = map?;

@@ -6,28 +6,58 @@ use rukh_core::runtime::{QueueConfig, Runtime, RuntimeConfig, WaitOutcome};
 use rukh_core::wire::aql::{Header, KernelDispatchPacket, PACKET_SIZE, Packet, PacketType};
 use rukh_core::wire::queue::AmdQueue;
 use rukh_core::wire::signal::{AmdSignal, Condition};
-use spin::Mutex;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::ptr::{NonNull, with_exposed_provenance as at};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::*};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{JoinHandle, park as until_rung, spawn};
+use std::time::{Duration, Instant};
 
 const GPU: AgentId = AgentId(1);
 const RAM: u64 = 64 << 20;
+/// Queues, and events, that there can be at once.
+const QUEUES: usize = 8;
+const EVENTS: usize = 32;
 
 /// 1. What the backend owns. No statics: several backends and runtimes live side by side.
-#[derive(Default)]
-struct Tiny {
-    /// Whether the device runs when its doorbell rings, and interrupts; else it runs when somebody waits.
-    interrupts: bool,
-    memory: Mutex<BTreeMap<u64, Layout>>,
-    queues: Mutex<BTreeMap<u64, QueueRequest>>,
-    next: AtomicU32,
-    /// A bit for each event: whether it exists, and whether it was raised.
-    events: AtomicU64,
-    raised: AtomicU64,
-    time: AtomicU64,
+pub struct Tiny {
+    device: Arc<Device>,
+    /// The device's own thread, if it interrupts; else it runs when somebody waits.
+    thread: Option<JoinHandle<()>>,
+    started: Instant,
+    memory: Lock<BTreeMap<u64, (Layout, AgentId)>>,
+    next_queue: AtomicU64,
+    /// Whether each event exists.
+    events: Lock<[bool; EVENTS]>,
+}
+
+impl Tiny {
+    pub fn new(interrupts: bool) -> Self {
+        let device = Arc::new(Device::default());
+        let of_thread = device.clone();
+        Self {
+            device,
+            thread: interrupts.then(|| spawn(move || of_thread.run_until_off())),
+            started: Instant::now(),
+            memory: Lock::default(),
+            next_queue: AtomicU64::new(1),
+            events: Lock::default(),
+        }
+    }
+
+    fn used(&self, of: AgentId) -> u64 {
+        let memory = self.memory.lock(self.parker());
+        let sizes = memory.values().filter(|(_, agent)| *agent == of);
+        sizes.map(|(layout, _)| layout.size() as u64).sum()
+    }
+
+    fn event_bit(&self, event: EventId) -> Result<u32, EventError> {
+        let exists = self.events.lock(self.parker()).get(event.0 as usize) == Some(&true);
+        exists
+            .then(|| 1 << event.0)
+            .ok_or(EventError::NoEvent(event))
+    }
 }
 
 /// 2. Agents. What is not known stays zero.
@@ -46,6 +76,7 @@ impl Topology for Tiny {
             shader_engines: 1,
             xcc_count: 1,
             lds_bytes: 65536,
+            max_queues: QUEUES as u32,
             ..GpuInfo::default()
         };
         let kind = match agent.0 {
@@ -64,10 +95,10 @@ impl Topology for Tiny {
     }
 
     fn memory_banks(&self, agent: AgentId, visit: &mut dyn FnMut(&MemoryBank)) {
-        let heap = if agent == GPU {
-            HeapKind::VramPublic
-        } else {
-            HeapKind::System
+        let heap = match agent {
+            AgentId(0) => HeapKind::System,
+            GPU => HeapKind::VramPublic,
+            _ => return,
         };
         visit(&MemoryBank {
             heap,
@@ -85,21 +116,24 @@ impl Topology for Tiny {
 // SAFETY: blocks come zeroed from the allocator, belong to nobody else, and stay until `free`.
 unsafe impl Memory for Tiny {
     fn allocate(&self, request: &MemoryRequest) -> Result<Allocation, MemoryError> {
-        let (size, align) = (request.size, request.align);
-        let bad = MemoryError::BadSize {
-            size,
-            align,
-            page: self.page_size(),
-        };
-        if size == 0 || !size.is_multiple_of(self.page_size()) {
+        let (size, align, bank) = (request.size, request.align, request.bank);
+        let page = self.page_size();
+        let available = self.available(bank)?;
+        if size > available {
+            return Err(MemoryError::OutOfMemory { size, available });
+        }
+        let bad = MemoryError::BadSize { size, align, page };
+        if size == 0 || !size.is_multiple_of(page) {
             return Err(bad);
         }
         let layout = Layout::from_size_align(size as usize, align as usize).map_err(|_| bad)?;
         // SAFETY: the size is not zero.
         let host = NonNull::new(unsafe { alloc_zeroed(layout) })
-            .ok_or(MemoryError::OutOfMemory { size, available: 0 })?;
+            .ok_or(MemoryError::OutOfMemory { size, available })?;
         let gpu_va = host.as_ptr().expose_provenance() as u64;
-        self.memory.lock().insert(gpu_va, layout);
+        self.memory
+            .lock(self.parker())
+            .insert(gpu_va, (layout, bank.agent));
         Ok(Allocation {
             handle: MemoryHandle(gpu_va),
             gpu_va,
@@ -110,22 +144,35 @@ unsafe impl Memory for Tiny {
 
     unsafe fn free(&self, handle: MemoryHandle) -> Result<(), MemoryError> {
         let none = MemoryError::NoAllocation { handle };
-        let layout = self.memory.lock().remove(&handle.0).ok_or(none)?;
+        let (layout, _) = self
+            .memory
+            .lock(self.parker())
+            .remove(&handle.0)
+            .ok_or(none)?;
         // SAFETY: allocated with this layout, and the caller no longer uses it.
         unsafe { dealloc(at::<u8>(handle.0 as usize).cast_mut(), layout) };
         Ok(())
     }
 
-    fn map(&self, _: MemoryHandle, _: &[AgentId]) -> Result<(), MemoryError> {
-        Ok(())
+    fn map(&self, handle: MemoryHandle, agents: &[AgentId]) -> Result<(), MemoryError> {
+        match agents.iter().find(|agent| agent.0 >= self.agent_count()) {
+            Some(&agent) => Err(MemoryError::BadAgent { agent }),
+            None => self.unmap(handle, agents),
+        }
     }
 
-    fn unmap(&self, _: MemoryHandle, _: &[AgentId]) -> Result<(), MemoryError> {
-        Ok(())
+    fn unmap(&self, handle: MemoryHandle, _: &[AgentId]) -> Result<(), MemoryError> {
+        let known = self.memory.lock(self.parker()).contains_key(&handle.0);
+        known
+            .then_some(())
+            .ok_or(MemoryError::NoAllocation { handle })
     }
 
-    fn available(&self, _: BankId) -> Result<u64, MemoryError> {
-        Ok(RAM)
+    fn available(&self, bank: BankId) -> Result<u64, MemoryError> {
+        if bank.agent.0 >= self.agent_count() || bank.index != 0 {
+            return Err(MemoryError::NoBank { bank });
+        }
+        Ok(RAM.saturating_sub(self.used(bank.agent)))
     }
 }
 
@@ -136,8 +183,13 @@ impl Queues for Tiny {
         if agent != GPU || kind != QueueKind::Compute {
             return Err(QueueCreateError::NoSuchKind { agent, kind });
         }
-        let handle = QueueHandle(self.next.fetch_add(1, Relaxed).into());
-        self.queues.lock().insert(handle.0, *request);
+        let mut queues = self.device.queues.lock(self.parker());
+        if queues.len() == QUEUES {
+            let limit = QUEUES as u32;
+            return Err(QueueCreateError::NoneLeft { agent, limit });
+        }
+        let handle = QueueHandle(self.next_queue.fetch_add(1, Relaxed));
+        queues.insert(handle.0, *request);
         Ok(HardwareQueue {
             handle,
             doorbell: Doorbell::Callback,
@@ -146,7 +198,7 @@ impl Queues for Tiny {
 
     /// When this returns nothing consumes: the lock waits for a packet that is under way.
     fn destroy_queue(&self, queue: QueueHandle) -> Result<(), QueueCreateError> {
-        let removed = self.queues.lock().remove(&queue.0);
+        let removed = self.device.queues.lock(self.parker()).remove(&queue.0);
         removed.map(|_| ()).ok_or(QueueCreateError::NoQueue(queue))
     }
 
@@ -154,9 +206,11 @@ impl Queues for Tiny {
         Err(QueueCreateError::NotSupported("changing queues"))
     }
 
+    /// Any value, and any queue: the device looks at them all. No lock is taken here.
     fn ring_doorbell(&self, _: QueueHandle, _: u64) {
-        if self.interrupts {
-            self.run_device();
+        if let Some(device) = &self.thread {
+            self.device.rung.store(true, Release);
+            device.thread().unpark();
         }
     }
 
@@ -165,43 +219,81 @@ impl Queues for Tiny {
     }
 }
 
-/// 5. Events. A kernel sleeps here until its interrupt handler has set a bit.
+/// 5. Events: bits, which the device's interrupt sets.
 impl Events for Tiny {
-    fn create_event(&self, _: EventKind) -> Result<EventId, EventError> {
-        let id = self.events.load(Relaxed).trailing_ones();
-        if id == 64 {
-            return Err(EventError::NoneLeft { limit: 64 });
+    /// Threads that wait for others sleep as those do that wait for the device.
+    fn parker(&self) -> &dyn Park {
+        &self.device.line
+    }
+
+    fn create_event(&self, kind: EventKind) -> Result<EventId, EventError> {
+        if kind != EventKind::Signal {
+            return Err(EventError::NotSupported("events for faults"));
         }
-        self.events.fetch_or(1 << id, Relaxed);
-        Ok(EventId(id))
+        let mut events = self.events.lock(self.parker());
+        let limit = EVENTS as u32;
+        let free = events.iter().position(|exists| !exists);
+        let free = free.ok_or(EventError::NoneLeft { limit })?;
+        events[free] = true;
+        self.device.raised.fetch_and(!(1 << free), SeqCst);
+        Ok(EventId(free as u32))
     }
 
     fn destroy_event(&self, event: EventId) -> Result<(), EventError> {
-        self.events.fetch_and(!(1 << event.0), Relaxed);
+        self.event_bit(event)?;
+        self.events.lock(self.parker())[event.0 as usize] = false;
+        // Whoever sleeps on it looks again.
+        self.device.interrupt(0);
         Ok(())
     }
 
-    /// Not 0, so that signals carry their event; nothing reads what a device writes there.
+    /// No mailbox: this device raises events by the ids in signals.
     fn mailbox(&self, _: EventId) -> u64 {
-        (&raw const self.raised).expose_provenance() as u64
+        0
     }
 
     fn set_event(&self, event: EventId) -> Result<(), EventError> {
-        self.raised.fetch_or(1 << event.0, Release);
+        self.device.interrupt(self.event_bit(event)?);
         Ok(())
     }
 
     fn wait_events(
         &self,
         events: &[EventId],
-        _: WaitMode,
-        _: Timeout,
+        mode: WaitMode,
+        timeout: Timeout,
         _: &mut dyn FnMut(EventReport),
     ) -> Result<EventOutcome, EventError> {
-        self.relax();
-        let mask: u64 = events.iter().map(|event| 1 << event.0).sum();
-        let raised = self.raised.fetch_and(!mask, Acquire) & mask != 0;
-        // Ending early is allowed: the caller looks at its signals and at the time, and waits again.
+        let mut mask = 0;
+        for event in events {
+            mask |= self.event_bit(*event)?;
+        }
+        let take = || {
+            let met = |raised: u32| match mode {
+                WaitMode::Any => raised & mask != 0,
+                WaitMode::All => raised & mask == mask,
+            };
+            let taken = |raised| met(raised).then_some(raised & !mask);
+            let taken = self.device.raised.fetch_update(SeqCst, SeqCst, taken);
+            taken.is_ok()
+        };
+        // Before the look: an interrupt that comes after it is one more than this.
+        let seen = self.device.interrupts.load(SeqCst);
+        if self.thread.is_none() {
+            self.device.run();
+        }
+        let left = match timeout {
+            Timeout::Poll => Some(0),
+            Timeout::At(end) => Some(end.saturating_sub(self.now())),
+            Timeout::Never => None,
+        };
+        let mut raised = take();
+        if !raised && left != Some(0) && self.thread.is_some() {
+            // An interrupt for others ends this too: to end early is allowed, and what two wait for wakes both.
+            let interrupts = &self.device.interrupts;
+            self.device.line.park(interrupts, seen, left);
+            raised = take();
+        }
         Ok(if raised {
             EventOutcome::Raised
         } else {
@@ -210,16 +302,38 @@ impl Events for Tiny {
     }
 }
 
-/// 6. Time: here, a microsecond a look.
+/// How threads sleep. In a kernel with a scheduler its futex; in one without, until the next interrupt: on
+/// x86-64 `cli`, look at the word, then `sti; hlt` if it is still `expected`.
+#[derive(Default)]
+struct Line(Mutex<()>, Condvar);
+
+impl Park for Line {
+    fn park(&self, word: &AtomicU32, expected: u32, nanoseconds: Option<u64>) {
+        let Ok(guard) = self.0.lock() else { return };
+        if word.load(SeqCst) == expected {
+            let time = Duration::from_nanos(nanoseconds.unwrap_or(u64::MAX));
+            drop(self.1.wait_timeout(guard, time));
+        }
+    }
+
+    /// Sleepers hold the lock until they sleep, so that the news comes neither too early nor too late.
+    fn unpark(&self, _: *const AtomicU32) {
+        drop(self.0.lock());
+        self.1.notify_all();
+    }
+}
+
+/// 6. Time: nanoseconds that never go backwards.
 impl Clock for Tiny {
     fn now(&self) -> u64 {
-        self.time.fetch_add(1000, Relaxed)
+        self.started.elapsed().as_nanos() as u64
     }
 
     fn counters(&self, _: AgentId) -> ClockCounters {
+        let now = self.now();
         ClockCounters {
-            device: self.now(),
-            system: self.now(),
+            device: now,
+            system: now,
         }
     }
 
@@ -228,8 +342,8 @@ impl Clock for Tiny {
     }
 
     fn relax(&self) {
-        if !self.interrupts {
-            self.run_device();
+        if self.thread.is_none() {
+            self.device.run();
         }
     }
 }
@@ -243,10 +357,54 @@ unsafe impl VirtualMemory for Tiny {}
 impl Debug for Tiny {}
 impl Profiling for Tiny {}
 
+impl Drop for Tiny {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            self.device.off.store(true, Release);
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
 /// 8. The device itself, which hardware has and you do not write: a dispatch adds its grid's size to a number.
-impl Tiny {
-    fn run_device(&self) {
-        for queue in self.queues.lock().values() {
+#[derive(Default)]
+struct Device {
+    queues: Lock<BTreeMap<u64, QueueRequest>>,
+    rung: AtomicBool,
+    off: AtomicBool,
+    /// A bit for each event that was raised, and how often anything was.
+    raised: AtomicU32,
+    interrupts: AtomicU32,
+    line: Line,
+}
+
+impl Device {
+    /// What the interrupt handler of a kernel does.
+    fn interrupt(&self, bits: u32) {
+        self.raised.fetch_or(bits, SeqCst);
+        self.interrupts.fetch_add(1, SeqCst);
+        self.line.unpark(&self.interrupts);
+    }
+
+    fn run_until_off(&self) {
+        while !self.off.load(Acquire) {
+            let waits = self.run();
+            // A packet that waits for a signal of the host is looked at again and again, as hardware does.
+            if !self.rung.swap(false, AcqRel) {
+                if waits {
+                    std::thread::yield_now();
+                } else {
+                    until_rung();
+                }
+            }
+        }
+    }
+
+    /// Executes what is there; whether a packet waits for others.
+    fn run(&self) -> bool {
+        let mut waits = false;
+        for queue in self.queues.lock(&self.line).values() {
             // SAFETY: mapped until the queue is destroyed, which waits for the lock.
             let amd = unsafe { &*at::<AmdQueue>(queue.descriptor as usize) };
             let mut read = amd.read_dispatch_id.load(Relaxed);
@@ -260,32 +418,37 @@ impl Tiny {
                 }
                 // SAFETY: published, so that nobody writes it any more.
                 let packet = Packet::parse(unsafe { &*at(slot) });
-                header.store(Header::INVALID.0, Relaxed);
-                read += 1;
-                amd.read_dispatch_id.store(read, Release);
+                // SAFETY: live signals of the runtime's arena: clients may not destroy them before.
+                let signal = |handle| unsafe { &*at::<AmdSignal>(handle as usize) };
+                if let Packet::BarrierAnd(barrier) = &packet {
+                    let given = barrier.dep_signal.into_iter().filter(|&handle| handle != 0);
+                    if given.map(signal).any(|s| s.value.load(Acquire) != 0) {
+                        waits = true;
+                        break;
+                    }
+                }
                 if let Packet::KernelDispatch(dispatch) = &packet {
                     // SAFETY: this device's kernels take the address of a number that the client allocated.
                     let number = unsafe { &*at::<AtomicU32>(dispatch.kernarg_address as usize) };
                     number.fetch_add(dispatch.grid_size[0], Relaxed);
                 }
-                if let Some(signal) = packet.completion_signal() {
-                    // SAFETY: a live signal of the runtime's arena: clients may not destroy it before.
-                    let signal = unsafe { &*at::<AmdSignal>(signal as usize) };
-                    signal.value.fetch_sub(1, Release);
-                    let event = signal.event_id.load(Relaxed);
-                    self.raised.fetch_or(1 << (event % 64), Release);
+                header.store(Header::INVALID.0, Relaxed);
+                read += 1;
+                amd.read_dispatch_id.store(read, Release);
+                if let Some(handle) = packet.completion_signal() {
+                    let event = signal(handle).event_id.load(Relaxed);
+                    signal(handle).value.fetch_sub(1, Release);
+                    self.interrupt(1u32.checked_shl(event as u32).unwrap_or(0));
                 }
             }
         }
+        waits
     }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for interrupts in [false, true] {
-        let backend = Tiny {
-            interrupts,
-            ..Tiny::default()
-        };
+        let backend = Tiny::new(interrupts);
         let runtime = Runtime::new(Arc::new(backend), RuntimeConfig::default())?;
         let pool = runtime
             .find_pool(AgentId(0), PoolFlags::FINE)

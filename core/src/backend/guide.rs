@@ -23,8 +23,12 @@
 //! ## Interrupts or polling
 //! *With interrupts*: an event is a bit (or a semaphore). The interrupt handler sets those whose ids the device
 //! wrote to mailboxes, or all of them if it cannot tell; `wait_events` sleeps until one of its bits is set, takes
-//! it, and says so. An event that is set while nobody waits stays set, or wake-ups are lost. Give
-//! [`Events::parker`](super::Events::parker) your scheduler's futex, so that threads that wait for others sleep too.
+//! it, and says so. An event that is set while nobody waits stays set, or wake-ups are lost; one that several wait for
+//! wakes them all. The program below does it with a count of interrupts: a thread reads the count, looks at its bits, and
+//! sleeps while the count is the same. What the sleep needs is that *look at a word* and *fall asleep* are one step:
+//! a futex has that, and a kernel without a scheduler has it by `cli`, a look, `sti; hlt` (AArch64: `wfi` with
+//! interrupts masked, which ends it all the same). Give it as [`Events::parker`](super::Events::parker) too, so that threads
+//! that wait for others sleep as well.
 //!
 //! *Polling*: `wait_events` looks at the device and returns
 //! [`EventOutcome::TimedOut`](super::EventOutcome::TimedOut) when there is nothing: ending early is always allowed.
@@ -38,11 +42,12 @@
 //! [`Memory::register_host`](super::Memory::register_host) are safe to call with any arguments: handles that are
 //! none, agents out of range and sizes that make no sense get an error. They are called from any thread,
 //! several at once, and never with one of the runtime's locks held that they could need: no method may call back into
-//! the runtime. `ring_doorbell` is on the dispatch path: no blocking, no allocation.
+//! the runtime. `ring_doorbell` is on the dispatch path: no lock, no blocking, no allocation.
 //!
 //! ## Test it
 //! Run a dispatch, then the conformance suite of the repository (`rukh_tests::conformance!` with a `Factory` of
-//! yours): every promise above is a test there.
+//! yours, on a host): every promise above is a test there. For a device that executes no code, as the one below, take the
+//! chapters that need none: `tests/tests/tiny_backend.rs` does, in both ways of waiting.
 //!
 //! ## The program
 //! ```

@@ -136,6 +136,11 @@ pub trait Hook: Send + Sync {
     fn allocated(&self, allocation: &Allocation) {
         let _ = allocation;
     }
+
+    /// After [`Events::wait_events`] has asked the backend: what its caller is told besides. For hooks that play the device.
+    fn reports(&self, report: &mut dyn FnMut(EventReport)) {
+        let _ = report;
+    }
 }
 
 impl<H: Hook + ?Sized> Hook for &H {
@@ -149,6 +154,10 @@ impl<H: Hook + ?Sized> Hook for &H {
 
     fn allocated(&self, allocation: &Allocation) {
         (**self).allocated(allocation);
+    }
+
+    fn reports(&self, report: &mut dyn FnMut(EventReport)) {
+        (**self).reports(report);
     }
 }
 
@@ -164,6 +173,10 @@ impl<H: Hook + ?Sized> Hook for alloc::sync::Arc<H> {
 
     fn allocated(&self, allocation: &Allocation) {
         (**self).allocated(allocation);
+    }
+
+    fn reports(&self, report: &mut dyn FnMut(EventReport)) {
+        (**self).reports(report);
     }
 }
 
@@ -449,6 +462,9 @@ impl<B: Events, H: Hook> Events for Wrap<B, H> {
             // Progress may depend on waiting: a wait that ends early has looked, at least.
             Verdict::Refuse => self.inner.wait_events(events, mode, Timeout::Poll, report),
         };
+        if result.is_ok() {
+            self.hook.reports(report);
+        }
         match &result {
             Ok(outcome) => {
                 let raised = u64::from(*outcome == EventOutcome::Raised);

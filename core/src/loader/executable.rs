@@ -45,6 +45,15 @@ pub struct LoadedCodeObject {
     pub isa: Isa,
 }
 
+impl LoadedCodeObject {
+    /// The address in the file of what is loaded at an address in memory; `None` if this code object is not there.
+    #[must_use]
+    pub fn file_address(&self, address: u64) -> Option<u64> {
+        let offset = address.checked_sub(self.memory.gpu_va)?;
+        (offset < self.size).then(|| address.wrapping_sub(self.bias))
+    }
+}
+
 /// How a kernel is dispatched. Sizes are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelInfo {

@@ -48,6 +48,28 @@ impl<B: Backend + ?Sized> Program<B> {
         })
     }
 
+    /// Where in the source the instruction at an address in memory was compiled from, such as the pc of a fault: by the debug
+    /// information in `code`, which is what this program was loaded from (the program does not keep the file). `None` if
+    /// the address is not of this program, or nothing is known of it.
+    ///
+    /// # Errors
+    /// See [`SourceError`](crate::loader::source::SourceError).
+    #[cfg(feature = "dwarf")]
+    pub fn source_at<'a>(
+        &self,
+        code: &CodeObject<'a>,
+        address: u64,
+    ) -> Result<Option<crate::loader::source::Source<'a>>, crate::loader::source::SourceError> {
+        let loaded = self.executable.code_objects();
+        let Some(address) = loaded.iter().find_map(|o| o.file_address(address)) else {
+            return Ok(None);
+        };
+        let map = crate::loader::source::SourceMap::around(code, address)?;
+        Ok(map
+            .map(|map| map.at(address))
+            .filter(|source| !source.is_empty()))
+    }
+
     fn kernel_metadata(&self, name: &str) -> Option<KernelMetadata<'_>> {
         let metadata = self.metadata.as_ref()?;
         metadata

@@ -3,6 +3,20 @@
 //!
 //! The packet structures are plain views of the 64 bytes. [`Packet`] is the parsed form:
 //! [`Packet::parse`] keeps every bit, so that [`Packet::emit`] gives back the same bytes.
+//!
+//! ```
+//! use rukh_core::wire::aql::{FenceScope, Header, KernelDispatchPacket, Packet, PacketType};
+//!
+//! let packet = Packet::KernelDispatch(KernelDispatchPacket {
+//!     header: Header::new(PacketType::KernelDispatch).acquire(FenceScope::System),
+//!     setup: 1, // dimensions
+//!     workgroup_size: [64, 1, 1],
+//!     grid_size: [1000, 1, 1],
+//!     ..KernelDispatchPacket::default()
+//! });
+//! let bytes: [u8; 64] = packet.emit();
+//! assert_eq!(Packet::parse(&bytes), packet);
+//! ```
 
 use crate::assert_layout;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

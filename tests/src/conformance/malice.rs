@@ -5,7 +5,11 @@ use std::ptr::with_exposed_provenance_mut as at;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rukh_core::backend::{Allocation, Call, Hook, MemoryHandle, QueueRequest, Verdict};
+use rukh_core::backend::{
+    AgentId, Allocation, Call, EventReport, HardwareEvent, Hook, MemoryFaultInfo, MemoryHandle,
+    QueueHandle, QueueRequest, Verdict,
+};
+use rukh_core::queue::QueueStatus;
 use rukh_core::wire::aql::PACKET_SIZE;
 use rukh_core::wire::queue::AmdQueue;
 use rukh_core::wire::signal::AmdSignal;
@@ -29,13 +33,15 @@ pub enum Malice {
     CompletesTwice,
     /// Does not hear doorbells.
     NeverCompletes,
-    /// All of that but the last.
+    /// Reports faults, exceptions and stopped queues that never were, of agents and queues that there are and of none.
+    Reports,
+    /// All of that but `NeverCompletes`.
     Everything,
 }
 
 impl Malice {
     /// All kinds.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::ReadIndex,
         Self::SignalValues,
         Self::WholeSignals,
@@ -43,6 +49,7 @@ impl Malice {
         Self::Packets,
         Self::CompletesTwice,
         Self::NeverCompletes,
+        Self::Reports,
         Self::Everything,
     ];
 
@@ -135,6 +142,38 @@ impl State {
         if self.holds(inactive, 64) && !self.signals.contains(&inactive) {
             self.signals.insert(0, inactive);
             self.signals.truncate(SIGNALS);
+        }
+    }
+
+    /// A report of nothing that has happened.
+    fn lie(&mut self) -> EventReport {
+        let agent = AgentId([0, 1, 2, 3, u32::MAX][self.rng.below(5) as usize]);
+        let real = self.queues.get(self.rng.below(8) as usize);
+        let queue = QueueHandle(real.map_or(self.rng.next_u64(), |(handle, _)| *handle));
+        match self.rng.below(3) {
+            0 => {
+                let fault = MemoryFaultInfo {
+                    address: self.garbage(0),
+                    not_present: self.rng.below(2) == 0,
+                    queue: (self.rng.below(2) == 0).then_some(queue),
+                    ..MemoryFaultInfo::default()
+                };
+                EventReport::Memory(agent, fault)
+            }
+            1 => {
+                let exception = HardwareEvent {
+                    reset_kind: self.rng.next_u64() as u32,
+                    cause: self.rng.next_u64() as u32,
+                    memory_lost: self.rng.below(2) == 0,
+                };
+                EventReport::Hardware(agent, exception)
+            }
+            _ => EventReport::Queue(
+                queue,
+                QueueStatus::Unknown {
+                    bits: self.garbage(0),
+                },
+            ),
         }
     }
 
@@ -239,6 +278,18 @@ impl Hook for Device {
                 state.act(self.malice);
             }
         }
+    }
+
+    fn reports(&self, report: &mut dyn FnMut(EventReport)) {
+        let mut state = self.state();
+        if !self.malice.includes(Malice::Reports) || state.rng.below(3) != 0 {
+            return;
+        }
+        let lie = state.lie();
+        state.acts += 1;
+        // What is told may call back.
+        drop(state);
+        report(lie);
     }
 
     fn allocated(&self, allocation: &Allocation) {

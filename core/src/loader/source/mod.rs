@@ -123,8 +123,9 @@ impl<'a> SourceMap<'a> {
         }))
     }
 
-    /// Where the instruction at an address of the file was compiled from. (An address in memory less the bias of
-    /// `LoadedCodeObject` is one of the file.)
+    /// Where the instruction at an address of the file was compiled from. (What is at an address in memory is at
+    /// [`LoadedCodeObject::file_address`](super::LoadedCodeObject::file_address) in the file; `Program::source_at` of the
+    /// runtime does both.)
     #[must_use]
     pub fn at(&self, address: u64) -> Source<'a> {
         let mut place = self.lines.row(address).map(|(table, row)| Place {

@@ -8,6 +8,18 @@
 //! [`Packet::parse`] and [`Packet::emit`] are each other's inverse. What a field means depends on the [`Generation`].
 //! [`Writer`] makes the packets that a runtime sends, into a buffer that the caller owns.
 //!
+//! ```
+//! use rukh_core::wire::sdma::{Generation, Writer};
+//!
+//! let generation = Generation::of(9, 0, 10).ok_or("no such engines")?; // gfx90a
+//! let mut ring = [0; 64];
+//! let mut writer = Writer::new(generation, &mut ring);
+//! writer.copy(0x2000, 0x1000, 4096)?; // to, from, bytes
+//! writer.fence(0x3000, 1)?;
+//! assert_eq!(writer.written().len(), 7 + 4);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Sources: the packet headers of Linux's amdgpu (`vega10_sdma_pkt_open.h`, `navi10_sdma_pkt_open.h`,
 //! `sdma_v6_0_0_pkt_open.h`), `sdma_v7_0.c`, and for SDMA 7's rectangles AMD's runtime (`sdma_registers.h`).
 
