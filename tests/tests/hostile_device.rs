@@ -1,4 +1,4 @@
-//! The conformance suite on devices that are malicious or broken: garbage in indices, signals, queues and packets,
+//! The conformance suite on devices that are malicious or broken: garbage in indices, signals, queues, packets and mailboxes of events,
 //! completions that come twice or never, reports of faults that never were. Whatever a device writes, calls end in time, with
 //! a result or a typed error; nothing panics, leaks, or touches memory that is not there.
 

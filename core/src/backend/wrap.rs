@@ -137,6 +137,11 @@ pub trait Hook: Send + Sync {
         let _ = allocation;
     }
 
+    /// An event's mailbox is at an address, where it stays while the backend lives: an answer of [`Events::mailbox`].
+    fn mailbox(&self, event: EventId, address: u64) {
+        let _ = (event, address);
+    }
+
     /// After [`Events::wait_events`] has asked the backend: what its caller is told besides. For hooks that play the device.
     fn reports(&self, report: &mut dyn FnMut(EventReport)) {
         let _ = report;
@@ -156,6 +161,10 @@ impl<H: Hook + ?Sized> Hook for &H {
         (**self).allocated(allocation);
     }
 
+    fn mailbox(&self, event: EventId, address: u64) {
+        (**self).mailbox(event, address);
+    }
+
     fn reports(&self, report: &mut dyn FnMut(EventReport)) {
         (**self).reports(report);
     }
@@ -173,6 +182,10 @@ impl<H: Hook + ?Sized> Hook for alloc::sync::Arc<H> {
 
     fn allocated(&self, allocation: &Allocation) {
         (**self).allocated(allocation);
+    }
+
+    fn mailbox(&self, event: EventId, address: u64) {
+        (**self).mailbox(event, address);
     }
 
     fn reports(&self, report: &mut dyn FnMut(EventReport)) {
@@ -437,7 +450,9 @@ impl<B: Events, H: Hook> Events for Wrap<B, H> {
     }
 
     fn mailbox(&self, event: EventId) -> u64 {
-        self.inner.mailbox(event)
+        let address = self.inner.mailbox(event);
+        self.hook.mailbox(event, address);
+        address
     }
 
     fn set_event(&self, event: EventId) -> Result<(), EventError> {

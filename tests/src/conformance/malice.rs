@@ -1,13 +1,13 @@
 //! A device that is malicious, or broken: it writes what it likes to all memory that devices write.
 
-use std::collections::BTreeMap;
-use std::ptr::with_exposed_provenance_mut as at;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ptr::with_exposed_provenance_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rukh_core::backend::{
-    AgentId, Allocation, Call, EventReport, HardwareEvent, Hook, MemoryFaultInfo, MemoryHandle,
-    QueueHandle, QueueRequest, Verdict,
+    AgentId, Allocation, Call, EventId, EventReport, HardwareEvent, Hook, MemoryFaultInfo,
+    MemoryHandle, QueueHandle, QueueRequest, Verdict,
 };
 use rukh_core::queue::QueueStatus;
 use rukh_core::wire::aql::PACKET_SIZE;
@@ -33,6 +33,8 @@ pub enum Malice {
     CompletesTwice,
     /// Does not hear doorbells.
     NeverCompletes,
+    /// Writes garbage to the mailboxes of events: what is raised there is another event, or none.
+    Mailboxes,
     /// Reports faults, exceptions and stopped queues that never were, of agents and queues that there are and of none.
     Reports,
     /// All of that but `NeverCompletes`.
@@ -41,7 +43,7 @@ pub enum Malice {
 
 impl Malice {
     /// All kinds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::ReadIndex,
         Self::SignalValues,
         Self::WholeSignals,
@@ -49,6 +51,7 @@ impl Malice {
         Self::Packets,
         Self::CompletesTwice,
         Self::NeverCompletes,
+        Self::Mailboxes,
         Self::Reports,
         Self::Everything,
     ];
@@ -74,6 +77,8 @@ struct State {
     queues: Vec<(u64, QueueRequest)>,
     /// Signals that packets named.
     signals: Vec<u64>,
+    /// Mailboxes of events, which stay while the backend does.
+    mailboxes: BTreeSet<u64>,
     /// How often it did something wrong.
     acts: u64,
 }
@@ -96,7 +101,7 @@ impl State {
         self.holds(address, 8)
             // SAFETY: live memory that the host maps, aligned; `Free` takes this state's lock first. Client
             // and device share it as atomics.
-            .then(|| unsafe { AtomicU64::from_ptr(at(address as usize)) })
+            .then(|| unsafe { AtomicU64::from_ptr(with_exposed_provenance_mut(address as usize)) })
     }
 
     /// A value that breaks things: small, huge, near the present one, or nonsense.
@@ -177,7 +182,23 @@ impl State {
         }
     }
 
+    /// An event's number goes where another's belongs, or nobody's.
+    fn spoil_mailbox(&mut self) {
+        let at = self.rng.below(self.mailboxes.len() as u64 + 1) as usize;
+        let Some(&address) = self.mailboxes.iter().nth(at) else {
+            return;
+        };
+        // SAFETY: the backend, which is in a call, keeps mailboxes as long as it lives, for devices to write to at any time.
+        let word = unsafe { AtomicU64::from_ptr(with_exposed_provenance_mut(address as usize)) };
+        let value = self.garbage(word.load(Ordering::Relaxed));
+        word.store(value, Ordering::SeqCst);
+        self.acts += 1;
+    }
+
     fn act(&mut self, malice: Malice) {
+        if malice.includes(Malice::Mailboxes) {
+            self.spoil_mailbox();
+        }
         let queues = self.queues.len() as u64;
         let queue = (queues != 0).then(|| self.queues[self.rng.below(queues) as usize].1);
         let signals = self.signals.len() as u64;
@@ -225,6 +246,7 @@ impl Device {
                 memory: BTreeMap::new(),
                 queues: Vec::new(),
                 signals: Vec::new(),
+                mailboxes: BTreeSet::new(),
                 acts: 0,
             }),
         }
@@ -277,6 +299,12 @@ impl Hook for Device {
             if state.rng.below(3) == 0 {
                 state.act(self.malice);
             }
+        }
+    }
+
+    fn mailbox(&self, _: EventId, address: u64) {
+        if address != 0 && address.is_multiple_of(8) {
+            self.state().mailboxes.insert(address);
         }
     }
 
