@@ -73,6 +73,9 @@ impl MemoryFault {
     }
 }
 
+/// From here on, in bytes, the closest region has nothing to do with a bad address: no 32-bit index of small elements went that far.
+const FAR: u64 = 16 << 30;
+
 impl fmt::Display for MemoryFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.access {
@@ -101,7 +104,8 @@ impl fmt::Display for MemoryFault {
                 freed.freed_at, freed.base, freed.size
             )?;
         }
-        if let Some(near) = self.nearest {
+        let near = |region: &NearestRegion| region.distance.unsigned_abs() < FAR;
+        if let Some(near) = self.nearest.filter(near) {
             let place = match near.distance {
                 0 => "inside",
                 d if d < 0 => "before",
@@ -120,3 +124,35 @@ impl fmt::Display for MemoryFault {
 }
 
 impl core::error::Error for MemoryFault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{format, string::ToString};
+
+    #[test]
+    fn the_closest_region_is_told_if_it_is_close() {
+        let fault = |distance: i64| MemoryFault {
+            address: 0x7000_0000_0000,
+            access: Access::Write,
+            len: 4,
+            reason: FaultReason::NotMapped,
+            agent: 1,
+            nearest: Some(NearestRegion {
+                base: 0x1000,
+                size: 4096,
+                handle: 1,
+                distance,
+            }),
+            freed: None,
+        };
+        let what =
+            "memory fault: write of 4 bytes at 0x700000000000 by agent 1: nothing is mapped there";
+        let near = "bytes past the end of the allocation at 0x1000, 4096 bytes";
+        assert_eq!(fault(8).to_string(), format!("{what}; 8 {near}"));
+        let last = FAR.cast_signed() - 1;
+        assert_eq!(fault(last).to_string(), format!("{what}; {last} {near}"));
+        assert_eq!(fault(last + 1).to_string(), what);
+        assert_eq!(fault(-last - 1).to_string(), what);
+    }
+}
