@@ -14,7 +14,10 @@ for target in "${targets[@]}"; do
   rm -rf "$work"/*
   mkdir "$work/small" "$work/cover"
   mkdir -p "seeds/$target"
-  find "corpus/$target" "seeds/$target" -type f -size -2048c -exec cp {} "$work/small" \;
+  # The search for inputs that cover all takes the square of their number: of a large corpus a sample, as hashes order it.
+  { find "corpus/$target" -type f -size -2048c | sort | sed -n 1,1500p
+    find "seeds/$target" -type f -size -2048c
+  } | xargs cp -ft "$work/small"
   "$programs/$target" -set_cover_merge=1 -rss_limit_mb=4096 "$work/cover" "$work/small" > "$work/log" 2>&1 ||
     { tail -n 20 "$work/log" >&2; exit 1; }
   # Names of hashes are the fuzzer's.

@@ -113,9 +113,11 @@ impl InterceptQueue {
                 return;
             };
             let handlers = self.handlers.lock().map_or(0, |handlers| handlers.len());
-            self.pass(handlers, *next, &[packet]);
+            // Before its completion can be seen, whoever sees it first: the packet is a copy, and its slot is free.
+            let index = *next;
             *next += 1;
             self.proxy.consumed(*next);
+            self.pass(handlers, index, &[packet]);
         }
     }
 
