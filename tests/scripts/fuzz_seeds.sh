@@ -15,9 +15,8 @@ for target in "${targets[@]}"; do
   mkdir "$work/small" "$work/cover"
   mkdir -p "seeds/$target"
   # The search for inputs that cover all takes the square of their number: of a large corpus a sample, as hashes order it.
-  { find "corpus/$target" -type f -size -2048c | sort | sed -n 1,1500p
-    find "seeds/$target" -type f -size -2048c
-  } | xargs cp -ft "$work/small"
+  find "corpus/$target" -type f -size -2048c | sort | sed -n 1,1500p | xargs -r cp -t "$work/small"
+  find "seeds/$target" -type f -size -2048c -exec cp {} "$work/small" \;
   "$programs/$target" -set_cover_merge=1 -rss_limit_mb=4096 "$work/cover" "$work/small" > "$work/log" 2>&1 ||
     { tail -n 20 "$work/log" >&2; exit 1; }
   # Names of hashes are the fuzzer's.
