@@ -5,8 +5,8 @@
 //! locks and waits are not: their files are compiled here a second time, **as they are**, in a crate
 //! whose `sync` has loom's atomics; so are the files of waiting, of callbacks and their thread, of what is due, of
 //! serving and stopping queues, and of copies by engines. What stands around them is as small as can be: a device that is
-//! a few events, one queue and one engine ([`device`]), capacities ([`config`]), the structures that core's files are methods of ([`runtime`]). Nothing
-//! that waits times out here: a wake-up that is lost is a deadlock, which loom finds.
+//! a few events, one queue and one engine ([`device`]), capacities ([`config`]), the structures that core's files are
+//! methods of ([`runtime`]). Nothing that waits times out here: a wake-up that is lost is a deadlock, which loom finds.
 //!
 //! Waits are modelled twice: with a fence on both sides, and with the barrier that waiters impose on all threads where
 //! the platform can ([`device::Barrier`]).
@@ -18,6 +18,7 @@ extern crate alloc;
 pub mod backend;
 pub mod config;
 pub mod device;
+pub mod model;
 pub mod ring;
 pub mod runtime;
 mod sync;

@@ -2,9 +2,9 @@
 //! engine was lost, whoever hears of that and whenever; and whoever waits for it wakes. A wake-up that is lost is a deadlock
 //! here. Whoever has waited stores another value at once: nobody may write that signal any more.
 
-use loom::thread;
 use rukh_loom::backend::{DmaProgress, DmaTicket};
 use rukh_loom::device::Barrier;
+use rukh_loom::model::{model, spawn};
 use rukh_loom::runtime::reactor::Runtime;
 use rukh_loom::signal::{Condition, MemoryOrder, SignalOps, SignalSlot};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,18 +12,6 @@ use std::sync::{Arc, Weak};
 
 /// What a client stores to a signal that is its own again.
 const REUSED: i64 = 7;
-
-fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.max_branches = 20_000;
-    builder.check(body);
-}
-
-fn spawn(runtime: &Arc<Runtime>, body: impl FnOnce(&Runtime) + 'static) -> thread::JoinHandle<()> {
-    let runtime = runtime.clone();
-    thread::spawn(move || body(&runtime))
-}
 
 /// A signal of the runtime's arena, which lives as long as the runtime does.
 #[derive(Clone, Copy)]

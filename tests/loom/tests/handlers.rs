@@ -1,24 +1,12 @@
 //! Callbacks on signals: each is called when its signal is there, whoever changes it and whenever it was added, once for
 //! each time that it asked for. One that is forgotten is a deadlock here: the thread that calls ends by a callback.
 
-use loom::thread;
 use rukh_loom::device::Barrier;
+use rukh_loom::model::{model, spawn};
 use rukh_loom::runtime::reactor::Runtime;
 use rukh_loom::signal::SignalSlot;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
-
-fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.max_branches = 20_000;
-    builder.check(body);
-}
-
-fn spawn(runtime: &Arc<Runtime>, body: impl FnOnce(&Runtime) + 'static) -> thread::JoinHandle<()> {
-    let runtime = runtime.clone();
-    thread::spawn(move || body(&runtime))
-}
 
 /// A signal of the runtime's arena, which lives as long as the runtime does.
 #[derive(Clone, Copy)]

@@ -4,17 +4,11 @@
 use loom::thread;
 use rukh_core::queue::QueueStatus;
 use rukh_loom::device::Barrier;
+use rukh_loom::model::model;
 use rukh_loom::runtime::reactor::{Queue, Runtime};
 use rukh_loom::signal::Condition;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.max_branches = 20_000;
-    builder.check(body);
-}
 
 /// The runtime, its queue, and why the queue's callback was called.
 struct Shared {

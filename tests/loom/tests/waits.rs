@@ -1,23 +1,10 @@
 //! No wake-up is lost, whoever changes a signal and whoever leads. A lost one is a deadlock here: nothing times out.
 
-use loom::thread;
 use rukh_loom::device::Barrier;
+use rukh_loom::model::{model, spawn};
 use rukh_loom::runtime::reactor::Runtime;
 use rukh_loom::signal::{Condition, SignalSlot};
 use std::sync::Arc;
-
-fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.max_branches = 20_000;
-    builder.check(body);
-}
-
-/// The runtime and a thread of it.
-fn spawn(runtime: &Arc<Runtime>, body: impl FnOnce(&Runtime) + 'static) -> thread::JoinHandle<()> {
-    let runtime = runtime.clone();
-    thread::spawn(move || body(&runtime))
-}
 
 /// A signal that threads of a model can be given: it lives as long as the runtime does.
 #[derive(Clone, Copy)]
